@@ -1,0 +1,99 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"rowmill/internal/table"
+)
+
+// ErrFenced is returned by a write of an attempt that is no longer the job's
+// current one: it was canceled, or another worker has taken over.
+var ErrFenced = errors.New("the job has moved on: this attempt is no longer its current one")
+
+// Progress is where a running attempt stands.
+type Progress struct {
+	Phase    Phase
+	Expected int64
+	Written  int64
+}
+
+// Attempts is the part of the job table that a run writes, always under its fence.
+type Attempts interface {
+	// Report stores the progress and extends the lease.
+	Report(ctx context.Context, f Fence, p Progress, leaseUntil time.Time) error
+	// Succeed publishes: from here on the file can be downloaded.
+	Succeed(ctx context.Context, f Fence, file File, r Receipt, at, expires time.Time) error
+	// Fail ends the job.
+	Fail(ctx context.Context, f Fence, why Failure) error
+	// Release puts the job back into the queue for another attempt at runAt.
+	// why is nil if the attempt was handed back without a fault.
+	Release(ctx context.Context, f Fence, runAt time.Time, why *Failure) error
+}
+
+// Column is an entry of a dataset's catalog.
+type Column struct {
+	Key    string
+	Titles map[string]string // by language: "ko", "en"
+	Type   table.Type
+	Scale  uint8
+	Width  float64
+	Format string
+	Fields []string // what the source must read for it; the first is its value
+}
+
+// Snapshot is the frozen list of what an export holds.
+type Snapshot struct {
+	At         time.Time
+	Total      int64
+	Pages      []PageToken
+	Statements int64
+}
+
+// PageToken stands for a run of the snapshot's rows; only its source can read it.
+type PageToken struct {
+	Rows  int // in the snapshot
+	Token []byte
+}
+
+// Page is the answer to a token: the rows that still exist, in order.
+type Page struct {
+	Rows       []table.Row
+	Deleted    int // rows of the snapshot that are gone; len(Rows)+Deleted is the token's Rows
+	Statements int64
+}
+
+// Source gives a dataset's rows. It retries what may be retried; an error it
+// returns ends the attempt.
+type Source interface {
+	Snapshot(ctx context.Context, r Request) (Snapshot, error)
+	Fetch(ctx context.Context, t PageToken, fields []string) (Page, error)
+}
+
+// Files keeps published files.
+type Files interface {
+	// Put writes a file; it is visible only if write and Put return nil.
+	Put(ctx context.Context, key, contentType string, write func(w io.Writer) error) error
+	// Open gives a file for reading at any place.
+	Open(ctx context.Context, key string) (Reader, error)
+	// Delete removes a file; an absent one is no error.
+	Delete(ctx context.Context, key string) error
+}
+
+// Reader reads a stored file at any place.
+type Reader interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// Dataset is something that can be exported: a catalog and a source.
+type Dataset struct {
+	Name     string
+	Columns  []Column
+	Defaults []string            // keys of the columns of an export that names none
+	Check    func(Request) error // Invalid if the filter or the sort is not the source's
+	Source   Source
+}
