@@ -170,7 +170,7 @@ func TestADeepOffsetSkipsIndexEntriesAndNotRows(t *testing.T) {
 func TestBatchesReadByPrimaryKey(t *testing.T) {
 	db := analyzed(t)
 	ids := snapshotIDs(t, db, reservation.Query{})
-	for _, n := range []int{1, 100, 1000} {
+	for _, n := range []int{1, 100, 1000, 5000} {
 		indexed(t, db, fmt.Sprintf("batch of %d", n), recorded(t, db, func(db *DB) error {
 			_, err := NewReservations(db).Batch(t.Context(), ids[:n], reservation.Fields())
 			return err

@@ -171,7 +171,7 @@ func TestPartsThatGoMeanwhileAreMissing(t *testing.T) {
 		}
 		g := newPage(p, 3)
 		g.add(1)
-		if err := g.readMain(t.Context(), db, p.main.byKeys(g.refs, []int64{1, 2, 3})); err != nil {
+		if err := g.readMain(t.Context(), db, db.byKeys(p.main, g.refs, []int64{1, 2, 3})); err != nil {
 			t.Fatal(err)
 		}
 		for _, gone := range []string{"reservations", "guests", "properties"} {

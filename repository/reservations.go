@@ -85,7 +85,7 @@ func (r *Reservations) Batch(ctx context.Context, ids []int64, fields []reservat
 				fault.Field{Name: "ids", Detail: fmt.Sprintf("id %d is asked twice", id)})
 		}
 	}
-	if err := g.readMain(ctx, r.db, p.main.byKeys(g.refs, ids)); err != nil {
+	if err := g.readMain(ctx, r.db, r.db.byKeys(p.main, g.refs, ids)); err != nil {
 		return reservation.Batch{}, err
 	}
 	if err := g.readParts(ctx, r.db); err != nil {
