@@ -11,14 +11,18 @@ import (
 	"rowmill/reservation"
 )
 
-const (
-	// insertRows × the 15 columns of the widest table stays under SQLite's 32,766 and
-	// MySQL's 65,535 placeholders.
-	insertRows = 1000
-	// insertBytes of text, doubled by escaping, stay under a max_allowed_packet of 4 MiB,
-	// the smallest default of a MySQL in use.
-	insertBytes = 1 << 20
-)
+// inserts is how rows are inserted.
+type inserts struct {
+	prefix string // before the names of the tables
+	rows   int    // a statement, at most
+}
+
+// insertBytes of text, doubled by escaping, stay under a max_allowed_packet of
+// 4 MiB, the smallest default of a MySQL in use.
+const insertBytes = 1 << 20
+
+// progressRows: a bar needs no more than that.
+const progressRows = 1000
 
 // load inserts rows into every table, many a statement.
 type load struct {
@@ -28,11 +32,11 @@ type load struct {
 	reservations, guests, payments, cancellations, stays, couponUses *inserter
 }
 
-func newLoad(tx *sql.Tx, prefix string, progress func(done int64)) *load {
+func newLoad(tx *sql.Tx, how inserts, progress func(done int64)) *load {
 	if progress == nil {
 		progress = func(int64) {}
 	}
-	into := func(table string, columns ...string) *inserter { return newInserter(tx, prefix+table, columns) }
+	into := func(table string, columns ...string) *inserter { return newInserter(tx, how, table, columns) }
 	return &load{
 		progress:   progress,
 		properties: into("properties", "id", "name"),
@@ -53,6 +57,7 @@ func newLoad(tx *sql.Tx, prefix string, progress func(done int64)) *load {
 // all inserts every row of src, and then the look-ups that they named: nobody
 // sees the one without the other, it is one transaction.
 func (l *load) all(ctx context.Context, src *ingest.Source) error {
+	var taken int64
 	for row, err := range src.Rows() {
 		if err == nil {
 			err = l.row(ctx, &row)
@@ -60,8 +65,9 @@ func (l *load) all(ctx context.Context, src *ingest.Source) error {
 		if err != nil {
 			return err
 		}
-		if l.reservations.waiting() == 0 {
-			l.progress(l.reservations.done)
+		taken++
+		if taken%progressRows == 0 {
+			l.progress(taken)
 		}
 	}
 	if err := l.lookups(ctx, src.Lookups()); err != nil {
@@ -75,15 +81,15 @@ func (l *load) all(ctx context.Context, src *ingest.Source) error {
 			return err
 		}
 	}
-	l.progress(l.reservations.done)
+	l.progress(taken)
 	return nil
 }
 
 func (l *load) row(ctx context.Context, r *reservation.Reservation) error {
-	err := l.reservations.add(ctx, r.ID, r.Code, r.PropertyID, r.ProductID, r.ChannelID, nullable(r.AgentID), nullable(r.Company),
-		string(r.Status), onDay(r.StatusDate), onDay(r.BookedOn), onDay(r.CheckIn), onDay(r.CheckOut), r.Nights, nullable(r.Memo), at(r.UpdatedAt))
+	err := l.reservations.add(ctx, r.ID, r.Code, r.PropertyID, r.ProductID, r.ChannelID, orNull(r.AgentID), orNull(r.Company),
+		string(r.Status), onDay(r.StatusDate), onDay(r.BookedOn), onDay(r.CheckIn), onDay(r.CheckOut), r.Nights, orNull(r.Memo), at(r.UpdatedAt))
 	if g := r.Guest; g != nil && err == nil {
-		err = l.guests.add(ctx, r.ID, g.Name, g.Phone, g.Email, nullable(g.Country), g.Adults, nullable(g.Children), g.Babies,
+		err = l.guests.add(ctx, r.ID, g.Name, g.Phone, g.Email, orNull(g.Country), g.Adults, orNull(g.Children), g.Babies,
 			g.CustomerType, g.Repeated, g.EarlierCanceled, g.EarlierKept)
 	}
 	if p := r.Payment; p != nil && err == nil {
@@ -133,7 +139,7 @@ func onDay(t time.Time) string { return t.UTC().Format(dayLayout) }
 
 func at(t time.Time) string { return t.UTC().Format(momentLayout) }
 
-func nullable[T any](p *T) any {
+func orNull[T any](p *T) any {
 	if p == nil {
 		return nil
 	}
@@ -145,14 +151,14 @@ type inserter struct {
 	tx      *sql.Tx
 	head    string // INSERT INTO … VALUES
 	columns int
-	whole   *sql.Stmt // of insertRows rows; the driver closes it with the transaction
+	rows    int       // a statement, at most
+	whole   *sql.Stmt // of so many rows; closed with the transaction
 	args    []any
-	bytes   int   // of text in args
-	done    int64 // rows inserted
+	bytes   int // of text in args
 }
 
-func newInserter(tx *sql.Tx, table string, columns []string) *inserter {
-	return &inserter{tx: tx, head: "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES ", columns: len(columns)}
+func newInserter(tx *sql.Tx, how inserts, table string, columns []string) *inserter {
+	return &inserter{tx: tx, rows: how.rows, head: "INSERT INTO " + how.prefix + table + " (" + strings.Join(columns, ", ") + ") VALUES ", columns: len(columns)}
 }
 
 func (i *inserter) waiting() int { return len(i.args) / i.columns }
@@ -164,7 +170,7 @@ func (i *inserter) add(ctx context.Context, values ...any) error {
 			i.bytes += len(s)
 		}
 	}
-	if i.waiting() < insertRows && i.bytes < insertBytes {
+	if i.waiting() < i.rows && i.bytes < insertBytes {
 		return nil
 	}
 	return i.flush(ctx)
@@ -177,7 +183,7 @@ func (i *inserter) flush(ctx context.Context) error {
 	switch {
 	case rows == 0:
 		return nil
-	case rows < insertRows:
+	case rows < i.rows:
 		_, err = i.tx.ExecContext(ctx, i.statement(rows), i.args...)
 	default:
 		if i.whole == nil {
@@ -187,7 +193,6 @@ func (i *inserter) flush(ctx context.Context) error {
 		}
 		_, err = i.whole.ExecContext(ctx, i.args...)
 	}
-	i.done += int64(rows)
 	i.args, i.bytes = i.args[:0], 0
 	return err
 }

@@ -46,8 +46,8 @@ func (l *Loader) Load(ctx context.Context, src *ingest.Source, progress func(don
 // called outside of the transaction, the others within.
 type loadEngine interface {
 	begin(ctx context.Context, conn *sql.Conn) error
-	// before gives what to write before the name of a table that rows go to.
-	before(ctx context.Context, tx *sql.Tx) (prefix string, err error)
+	// before says how rows are to be inserted.
+	before(ctx context.Context, tx *sql.Tx) (inserts, error)
 	after(ctx context.Context, tx *sql.Tx) error
 	// end makes the connection as it was; if it cannot, the connection is dropped.
 	end(ctx context.Context, conn *sql.Conn) error
@@ -62,11 +62,11 @@ func inTransaction(ctx context.Context, conn *sql.Conn, engine loadEngine, src *
 	if err := refuseLoaded(ctx, tx); err != nil {
 		return err
 	}
-	prefix, err := engine.before(ctx, tx)
+	how, err := engine.before(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if err := newLoad(tx, prefix, progress).all(ctx, src); err != nil {
+	if err := newLoad(tx, how, progress).all(ctx, src); err != nil {
 		return err
 	}
 	if err := engine.after(ctx, tx); err != nil {

@@ -18,6 +18,8 @@ const (
 	// turnSeconds is how long a load waits for another one, or for the server to undo one that was killed.
 	turnSeconds = 10
 	stagePrefix = "loading_"
+	// stageRows × the 15 columns of the widest table stays under 65,535 placeholders.
+	stageRows = 1000
 )
 
 // begin takes the migrations' lock, and sets what MariaDB wants for filling a
@@ -34,15 +36,15 @@ func (mysqlLoad) begin(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-func (mysqlLoad) before(ctx context.Context, tx *sql.Tx) (prefix string, err error) {
+func (mysqlLoad) before(ctx context.Context, tx *sql.Tx) (inserts, error) {
 	for _, name := range loadedTables {
 		// LIKE would bring the indexes along.
 		create := "CREATE TEMPORARY TABLE " + stagePrefix + name + " ENGINE=InnoDB SELECT * FROM " + name + " LIMIT 0"
 		if _, err := tx.ExecContext(ctx, create); err != nil {
-			return "", err
+			return inserts{}, err
 		}
 	}
-	return stagePrefix, nil
+	return inserts{prefix: stagePrefix, rows: stageRows}, nil
 }
 
 // after moves the rows. A temporary table without a key gives them in the order
