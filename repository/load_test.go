@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -130,51 +129,6 @@ func TestLoadStoresEveryFieldOfEveryRow(t *testing.T) {
 		}
 		if n := scalar(t, db, "SELECT COUNT(*) FROM agents"); n != int64(len(lookups.Agents)) {
 			t.Errorf("%d agents, want %d", n, len(lookups.Agents))
-		}
-	})
-}
-
-func openSample(t *testing.T) *ingest.Source {
-	t.Helper()
-	f, err := os.Open("../sample/hotel_bookings.csv.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	return ingest.HotelBookings(f)
-}
-
-func TestLoadTheHotelBookings(t *testing.T) {
-	eachEngine(t, func(t *testing.T, db *DB) {
-		loadRows(t, db, openSample(t))
-		for query, want := range map[string]int64{
-			"SELECT COUNT(*) FROM reservations":                                                                         119_390,
-			"SELECT MIN(id) FROM reservations":                                                                          1,
-			"SELECT MAX(id) FROM reservations":                                                                          119_390,
-			"SELECT SUM(amount_minor) FROM payments":                                                                    42_723_497_53,
-			"SELECT amount_minor FROM payments WHERE reservation_id = 14970":                                            -63_80,
-			"SELECT rate_minor FROM payments WHERE reservation_id = 48516":                                              5_400_00,
-			"SELECT COUNT(*) FROM reservations WHERE status = 'Check-Out'":                                              75_166,
-			"SELECT COUNT(*) FROM reservations WHERE status = 'Canceled'":                                               43_017,
-			"SELECT COUNT(*) FROM reservations WHERE status = 'No-Show'":                                                1_207,
-			"SELECT COUNT(*) FROM cancellations":                                                                        44_224,
-			"SELECT COUNT(*) FROM guests":                                                                               119_390,
-			"SELECT COUNT(*) FROM guests WHERE country IS NULL":                                                         488,
-			"SELECT COUNT(*) FROM guests WHERE children IS NULL":                                                        4,
-			"SELECT COUNT(*) FROM reservations WHERE agent_id IS NULL":                                                  16_340,
-			"SELECT COUNT(*) FROM reservations WHERE company IS NULL":                                                   112_593,
-			"SELECT COUNT(*) FROM reservations WHERE nights = 0":                                                        715,
-			"SELECT COUNT(*) FROM reservations WHERE check_in = '2015-12-05'":                                           448,
-			"SELECT COUNT(*) FROM reservations r JOIN agents a ON a.id = r.agent_id":                                    103_050,
-			"SELECT COUNT(*) FROM reservations r JOIN products p ON p.id = r.product_id":                                119_390,
-			"SELECT COUNT(*) FROM reservations r JOIN channels c ON c.id = r.channel_id":                                119_390,
-			"SELECT COUNT(*) FROM reservations WHERE code = '00014970' AND id = 14970":                                  1,
-			"SELECT COUNT(*) FROM stays s JOIN reservations r ON r.id = s.reservation_id":                               119_390,
-			"SELECT COUNT(*) FROM reservations r JOIN properties p ON p.id = r.property_id WHERE p.name = 'City Hotel'": 79_330,
-		} {
-			if got := scalar(t, db, query); got != want {
-				t.Errorf("%s: %d, want %d", query, got, want)
-			}
 		}
 	})
 }
