@@ -135,7 +135,7 @@ func TestLoadStoresEveryFieldOfEveryRow(t *testing.T) {
 
 func TestLoadRefusesASecondTime(t *testing.T) {
 	eachEngine(t, func(t *testing.T, db *DB) {
-		loadRows(t, db, ingest.Synthetic(100, 1))
+		report := loadRows(t, db, ingest.Synthetic(100, 1))
 		before := counts(t, db)
 		_, err := ingest.Run(t.Context(), NewLoader(db), ingest.Synthetic(200, 2), nil)
 		if fault.KindOf(err) != fault.Conflict || !strings.Contains(fault.Message(err), "already has reservations") {
@@ -144,25 +144,18 @@ func TestLoadRefusesASecondTime(t *testing.T) {
 		if diff := cmp.Diff(before, counts(t, db)); diff != "" {
 			t.Error("rows (-before +after):\n" + diff)
 		}
-		if n := scalar(t, db, "SELECT SUM(amount_minor) FROM payments"); n != total(ingest.Synthetic(100, 1)) {
+		if n := scalar(t, db, "SELECT SUM(amount_minor) FROM payments"); n != report.AmountMinor {
 			t.Errorf("the amounts sum to %d now", n)
 		}
 	})
-}
-
-func total(src *ingest.Source) (minor int64) {
-	for r := range src.Rows() {
-		minor += r.Payment.AmountMinor
-	}
-	return minor
 }
 
 // broken gives n rows and then the error.
 func broken(n int, err error) *ingest.Source {
 	whole := ingest.Synthetic(n, 1)
 	return ingest.NewSource(func(yield func(reservation.Reservation, error) bool) {
-		for row := range whole.Rows() {
-			if !yield(row, nil) {
+		for row, rowErr := range whole.Rows() {
+			if !yield(row, rowErr) {
 				return
 			}
 		}
