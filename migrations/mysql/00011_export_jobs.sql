@@ -1,0 +1,43 @@
+-- The truth about jobs. active_key is set while a job is alive and names its owner and request: its unique index
+-- makes a double click one job. request_key is a hash of the request, to tell the same one from another under a
+-- repeated idempotency key.
+-- +goose Up
+CREATE TABLE export_jobs (
+    id VARCHAR(64) NOT NULL,
+    request MEDIUMTEXT NOT NULL,
+    request_key VARCHAR(64) NOT NULL,
+    requested_by VARCHAR(255) NOT NULL,
+    idempotency_key VARCHAR(255) NULL,
+    active_key VARCHAR(64) NULL,
+    queue VARCHAR(16) NOT NULL,
+    status VARCHAR(16) NOT NULL,
+    phase VARCHAR(16) NOT NULL,
+    attempt INT NOT NULL,
+    failures INT NOT NULL,
+    rows_expected BIGINT NOT NULL,
+    rows_written BIGINT NOT NULL,
+    created_at DATETIME(6) NOT NULL,
+    run_at DATETIME(6) NOT NULL,
+    started_at DATETIME(6) NULL,
+    lease_until DATETIME(6) NULL,
+    finished_at DATETIME(6) NULL,
+    expires_at DATETIME(6) NULL,
+    failure TEXT NULL,
+    file_key VARCHAR(512) NULL,
+    file_size BIGINT NULL,
+    file_sha256 VARCHAR(64) NULL,
+    receipt MEDIUMTEXT NULL,
+    trace_parent VARCHAR(128) NOT NULL,
+    worker VARCHAR(255) NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE KEY export_jobs_one_requested_by_idempotency_key (requested_by, idempotency_key),
+    UNIQUE KEY export_jobs_one_active_key (active_key),
+    KEY export_jobs_by_created_at (created_at, id),
+    KEY export_jobs_by_requested_by_created_at (requested_by, created_at, id),
+    KEY export_jobs_by_status_created_at (status, created_at, id),
+    KEY export_jobs_by_requested_by_status_created_at (requested_by, status, created_at, id),
+    KEY export_jobs_by_status_run_at (status, run_at, id),
+    KEY export_jobs_by_status_lease_until (status, lease_until, id),
+    KEY export_jobs_by_status_expires_at (status, expires_at, id),
+    KEY export_jobs_by_queue_status_created_at (queue, status, created_at, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

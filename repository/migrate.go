@@ -1,0 +1,67 @@
+package repository
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+
+	"rowmill/internal/fault"
+	"rowmill/migrations"
+)
+
+// Migrate brings the schema up to date. Processes that start together take
+// turns: under a named lock on MySQL, under the file's write lock on SQLite.
+func (d *DB) Migrate(ctx context.Context) error {
+	dialect, files, folder := goose.DialectMySQL, fs.FS(migrations.MySQL), "mysql"
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	if d.sqlite {
+		dialect, files, folder = goose.DialectSQLite3, migrations.SQLite, "sqlite"
+	} else {
+		options = append(options, goose.WithSessionLocker(namedLock{}))
+	}
+	files, err := fs.Sub(files, folder)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	provider, err := goose.NewProvider(dialect, d.pool, files, options...)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	_, err = provider.Up(ctx)
+	return mapError(ctx, "migrate", err)
+}
+
+// namedLock is MySQL's GET_LOCK, one name a database; it falls with its
+// connection, so that a killed process leaves none behind.
+type namedLock struct{}
+
+const (
+	lockName    = "CONCAT('rowmill.', MD5(DATABASE()))" // a name is the server's and has at most 64 characters
+	lockSeconds = 300
+)
+
+func (namedLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	var got sql.NullInt64
+	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+lockName+", ?)", lockSeconds).Scan(&got); err != nil {
+		return err
+	}
+	if got.Int64 != 1 {
+		return fault.New(fault.Unavailable, "Another process has been migrating the database for %d seconds.", lockSeconds)
+	}
+	return nil
+}
+
+func (namedLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	var freed sql.NullInt64
+	if err := conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK("+lockName+")").Scan(&freed); err != nil {
+		return err
+	}
+	if freed.Int64 != 1 {
+		return errors.New("the migration's lock was lost")
+	}
+	return nil
+}

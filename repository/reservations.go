@@ -1,0 +1,97 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rowmill/internal/fault"
+	"rowmill/reservation"
+)
+
+// Reservations reads reservations. It implements reservation.Store.
+//
+// A page costs one statement for the main table and one for each part or
+// look-up that the asked fields are in, whatever its size; look-ups that no row
+// of the page refers to cost none.
+type Reservations struct{ db *DB }
+
+// NewReservations gives the reservations of the database.
+func NewReservations(db *DB) *Reservations { return &Reservations{db: db} }
+
+// snapshotRun is how many ids a snapshot hands over at a time: few enough to
+// stay in a processor's cache, many enough that the call costs nothing.
+const snapshotRun = 1000
+
+// Snapshot implements reservation.Store by one statement over an index that
+// holds all it needs. An error of each ends it and is returned as it is.
+func (r *Reservations) Snapshot(ctx context.Context, q reservation.Query, each func(ids []int64) error) (reservation.Snapshot, error) {
+	s, err := r.db.selection(q)
+	if err != nil {
+		return reservation.Snapshot{}, err
+	}
+	snapshot := reservation.Snapshot{At: time.Now().UTC().Truncate(time.Microsecond)}
+	rows, err := r.db.rows(ctx, "SELECT reservations.id FROM reservations"+s.where()+s.order(mainTable), s.args...)
+	if err != nil {
+		return reservation.Snapshot{}, mapError(ctx, "take a snapshot", err)
+	}
+	defer rows.Close()
+	var id key
+	run := make([]int64, 0, snapshotRun)
+	for rows.Next() {
+		if err := rows.Scan(&id); err != nil {
+			return reservation.Snapshot{}, mapError(ctx, "take a snapshot", err)
+		}
+		if run = append(run, id.id); len(run) == snapshotRun {
+			if err := each(run); err != nil {
+				return reservation.Snapshot{}, err
+			}
+			snapshot.Total += int64(len(run))
+			run = run[:0]
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return reservation.Snapshot{}, mapError(ctx, "take a snapshot", err)
+	}
+	if len(run) > 0 {
+		if err := each(run); err != nil {
+			return reservation.Snapshot{}, err
+		}
+	}
+	snapshot.Total += int64(len(run))
+	return snapshot, nil
+}
+
+// Batch implements reservation.Store. Too many ids and repeated ones are Invalid.
+func (r *Reservations) Batch(ctx context.Context, ids []int64, fields []reservation.Field) (reservation.Batch, error) {
+	if len(ids) > reservation.MaxBatch {
+		return reservation.Batch{}, fault.InvalidFields("The batch is too big.",
+			fault.Field{Name: "ids", Detail: fmt.Sprintf("has %d ids, %d are allowed", len(ids), reservation.MaxBatch)})
+	}
+	p, err := planOf(fields)
+	if err != nil || len(ids) == 0 {
+		return reservation.Batch{}, err
+	}
+	g := newPage(p, len(ids))
+	for _, id := range ids {
+		if !g.add(id) {
+			return reservation.Batch{}, fault.InvalidFields("The batch is not valid.",
+				fault.Field{Name: "ids", Detail: fmt.Sprintf("id %d is asked twice", id)})
+		}
+	}
+	if err := g.readMain(ctx, r.db, p.main.byKeys(g.refs, ids)); err != nil {
+		return reservation.Batch{}, err
+	}
+	if err := g.readParts(ctx, r.db); err != nil {
+		return reservation.Batch{}, err
+	}
+	var b reservation.Batch
+	for i, row := range g.rows {
+		if g.found[i] {
+			b.Rows = append(b.Rows, row)
+		} else {
+			b.Absent = append(b.Absent, row.Key)
+		}
+	}
+	return b, nil
+}

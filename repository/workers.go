@@ -1,0 +1,29 @@
+package repository
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm/clause"
+
+	"rowmill/export"
+)
+
+// Beat says that the worker is alive.
+func (j *Jobs) Beat(ctx context.Context, worker string, at time.Time) error {
+	err := j.db.gorm.WithContext(ctx).Table("workers").
+		Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"seen_at"})}).
+		Create(map[string]any{"id": worker, "started_at": moment{at}, "seen_at": moment{at}}).Error
+	return mapError(ctx, "say that a worker is alive", err)
+}
+
+// Workers counts the workers that have been heard of within export.WorkerLost.
+func (j *Jobs) Workers(ctx context.Context, at time.Time) (export.Workers, error) {
+	var w export.Workers
+	var last moment
+	err := j.db.gorm.WithContext(ctx).
+		Raw("SELECT COUNT(CASE WHEN seen_at > ? THEN 1 END), MAX(seen_at) FROM workers", moment{at.Add(-export.WorkerLost)}).
+		Row().Scan(&w.Alive, &last)
+	w.LastSeen = last.Time
+	return w, mapError(ctx, "count the workers", err)
+}
