@@ -1,0 +1,65 @@
+package sheet_test
+
+import (
+	"fmt"
+	"io"
+	"testing"
+
+	"rowmill/export/sheet"
+)
+
+// BenchmarkEncode encodes pages of 1,000 rows of 20 columns on one goroutine.
+func BenchmarkEncode(b *testing.B) {
+	rows := reservations(1000)
+	for _, format := range []sheet.Format{sheet.XLSX, sheet.CSV} {
+		b.Run(string(format), func(b *testing.B) {
+			e, err := sheet.New(io.Discard, sheet.Spec{Format: format, Columns: reservationColumns})
+			if err != nil {
+				b.Fatal(err)
+			}
+			spans := e.Place(rows)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := e.Encode(spans[0]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*len(rows))/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// BenchmarkFile writes 100,000 rows of 20 columns, in pages, on some goroutines.
+func BenchmarkFile(b *testing.B) {
+	rows := reservations(100_000)
+	for _, workers := range []int{1, 2} {
+		for _, page := range []int{500, 2000} {
+			b.Run(fmt.Sprintf("workers=%d/page=%d", workers, page), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					e, err := sheet.New(io.Discard, sheet.Spec{Format: sheet.XLSX, Columns: reservationColumns})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if err := writeParallel(e, rows, page, workers); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.N*len(rows))/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}
+
+func BenchmarkPlace(b *testing.B) {
+	rows := reservations(1000)
+	e, err := sheet.New(io.Discard, sheet.Spec{Format: sheet.XLSX, Columns: reservationColumns})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Place(rows)
+	}
+}
+
