@@ -136,7 +136,7 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 		}
 	}
 	a.client = reservationhttp.NewClient(reservationhttp.ClientConfig{BaseURL: base, Token: token, Timeout: a.cfg.APITimeout, Logger: a.log})
-	a.onClose(a.client.Close)
+	a.onClose(func() error { a.client.Close(); return nil })
 	return nil
 }
 
