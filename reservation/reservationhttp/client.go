@@ -39,6 +39,7 @@ type ClientConfig struct {
 type Client struct {
 	config ClientConfig
 	http   *http.Client
+	own    bool // http is
 	logger *slog.Logger
 }
 
@@ -53,6 +54,7 @@ func NewClient(config ClientConfig) *Client {
 	return &Client{
 		config: config,
 		http:   cmp.Or(config.HTTP, newHTTP()),
+		own:    config.HTTP == nil,
 		logger: cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
 	}
 }
@@ -72,8 +74,12 @@ func newHTTP() *http.Client {
 	}
 }
 
-// Close closes the idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// Close closes the idle connections of the client's own HTTP client.
+func (c *Client) Close() {
+	if c.own {
+		c.http.CloseIdleConnections()
+	}
+}
 
 // reader reads a whole answer; an error means that it is not one.
 type reader func(body io.Reader, header http.Header) error

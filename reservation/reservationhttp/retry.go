@@ -83,10 +83,16 @@ func (c *Client) again(ctx context.Context, err error) (wait time.Duration, agai
 
 // giveUp makes the fault of a call that failed for good.
 func (c *Client) giveUp(ctx context.Context, what string, tries int, last error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("reading %s: %w", what, context.Cause(ctx))
+	if ended := ctx.Err(); ended != nil {
+		if cause := context.Cause(ctx); cause != ended {
+			ended = errors.Join(ended, cause)
+		}
+		return fmt.Errorf("reading %s: %w", what, ended)
 	}
 	r, ok := errors.AsType[*refusal](last)
+	if _, own := fault.As(last); own && !ok {
+		return last
+	}
 	if ok && r.status < 500 && r.status != http.StatusTooManyRequests {
 		f := fault.Wrap(last, r.fault.Kind, "%s", r.fault.Message)
 		f.Fields = r.fault.Fields

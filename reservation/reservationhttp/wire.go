@@ -126,10 +126,10 @@ func (r listRequest) encode() []byte {
 	if r.after != nil {
 		w.FieldStart("after")
 		w.Int64(*r.after)
-	} else {
-		w.FieldStart("offset")
-		w.Int64(r.offset)
+		w.Comma()
 	}
+	w.FieldStart("offset")
+	w.Int64(r.offset)
 	w.Comma()
 	w.FieldStart("limit")
 	w.Int(r.limit)
