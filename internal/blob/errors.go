@@ -1,0 +1,49 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"syscall"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+	"gocloud.dev/gcerrors"
+
+	"rowmill/internal/fault"
+)
+
+// failure gives a store's error its kind and a message for the caller; nil
+// stays nil. An error that has a kind, and a cancelation, stay what they are.
+func failure(err error, doing string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	doing = fmt.Sprintf(doing, args...)
+	if _, ok := fault.As(err); ok || errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	kind, message := classify(err)
+	return fault.Wrap(fmt.Errorf("%s: %w", doing, err), kind, "%s", message)
+}
+
+func classify(err error) (fault.Kind, string) {
+	var api smithy.APIError
+	var response *awshttp.ResponseError
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT),
+		errors.As(err, &response) && response.HTTPStatusCode() == http.StatusInsufficientStorage:
+		return fault.Unavailable, "The file store is full. Its operator must make room."
+	case errors.Is(err, syscall.EFBIG):
+		return fault.Unavailable, "The file is larger than the file store takes."
+	case errors.As(err, &api) && api.ErrorCode() == "NoSuchBucket":
+		return fault.Unavailable, "The file store's bucket does not exist."
+	case gcerrors.Code(err) == gcerrors.NotFound, errors.Is(err, fs.ErrNotExist):
+		return fault.NotFound, "The file does not exist."
+	case gcerrors.Code(err) == gcerrors.PermissionDenied, errors.Is(err, fs.ErrPermission):
+		return fault.Unavailable, "The file store refuses access. Its operator must allow it."
+	}
+	return fault.Unavailable, "The file store does not answer rightly. Try again in a moment."
+}
