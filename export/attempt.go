@@ -162,10 +162,12 @@ func (a *attempt) place(pages iter.Seq2[fetched, error], enc sheet.Encoder) iter
 
 func (a *attempt) account(f fetched) {
 	r := &a.receipt
-	if r.FirstPageAt.IsZero() {
+	if r.FirstPageAt.IsZero() || f.at.Before(r.FirstPageAt) { // pages are read beside each other
 		r.FirstPageAt = f.at
 	}
-	r.LastPageAt = f.at
+	if f.at.After(r.LastPageAt) {
+		r.LastPageAt = f.at
+	}
 	r.Pages++
 	r.Statements += f.page.Statements
 	r.DeletedMeanwhile += int64(f.page.Deleted)
