@@ -1,6 +1,7 @@
 package sheet_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"testing"
@@ -63,3 +64,28 @@ func BenchmarkPlace(b *testing.B) {
 	}
 }
 
+
+// BenchmarkVerify reads a file of 100,000 rows of 20 columns back.
+func BenchmarkVerify(b *testing.B) {
+	rows := reservations(100_000)
+	for _, format := range []sheet.Format{sheet.XLSX, sheet.CSV} {
+		b.Run(string(format), func(b *testing.B) {
+			var out bytes.Buffer
+			e, err := sheet.New(&out, sheet.Spec{Format: format, Columns: reservationColumns})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := writeParallel(e, rows, 2000, 2); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				c, err := sheet.Verify(b.Context(), format, bytes.NewReader(out.Bytes()), int64(out.Len()))
+				if err != nil || c.Rows() != int64(len(rows)) {
+					b.Fatal(c, err)
+				}
+			}
+			b.ReportMetric(float64(b.N*len(rows))/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
