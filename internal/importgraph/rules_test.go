@@ -1,0 +1,116 @@
+// Package importgraph holds the test that keeps Rowmill's packages apart: who
+// may import whom inside the module, and which package alone may import a library.
+package importgraph
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const module = "rowmill/"
+
+// graph is what each package imports, its tests not counted. Packages of the
+// module are named without the module: "export/sheet".
+type graph map[string][]string
+
+// leaves are packages that know nothing of Rowmill's work; all but the core may
+// import them.
+var leaves = []string{"internal/fault", "internal/table", "internal/pool", "internal/telemetry"}
+
+// rules say what a package may import inside the module. "*" is every package.
+// A package without a rule is an error: whoever adds one decides its place here.
+var rules = map[string][]string{
+	"cmd/rowmill": {"*"},
+
+	// The core: the domain, the pipeline and the files know no adapter.
+	"reservation":  {"internal/fault", "internal/table"},
+	"export/sheet": {"internal/fault", "internal/table"},
+	"export":       with(leaves, "reservation", "export/sheet"),
+
+	// The adapters know the core and never each other.
+	"reservation/reservationhttp": with(leaves, "reservation", "export"),
+	"repository":                  with(leaves, "reservation", "export", "export/sheet", "migrations", "ingest"),
+	"jobs":                        with(leaves, "export"),
+	"gateway":                     with(leaves, "export", "export/sheet", "reservation"),
+	"internal/blob":               with(leaves, "export"),
+
+	// Data that comes with the module.
+	"ingest":     with(leaves, "reservation"),
+	"migrations": {},
+	"sample":     {},
+
+	"internal/fault":     {},
+	"internal/table":     {},
+	"internal/pool":      {"internal/fault"},
+	"internal/telemetry": {},
+	"internal/config":    {"internal/fault"},
+	"internal/embedded":  {},
+	"internal/testdb":    {},
+}
+
+// owners say which packages may import a library, by the start of its path; no
+// other package may. cmd/rowmill wires everything, but speaks no SQL and writes no
+// sheet.
+var owners = map[string][]string{
+	"gorm.io/":                           {"repository"},
+	"github.com/glebarez/":               {"repository"},
+	"github.com/pressly/goose":           {"repository"},
+	"github.com/go-sql-driver/":          {"repository", "internal/testdb"},
+	"database/sql":                       {"repository", "internal/testdb"},
+	"github.com/xuri/":                   {"export/sheet"},
+	"github.com/hibiken/asynq":           {"jobs"},
+	"github.com/redis/go-redis":          {"jobs", "internal/testdb", "cmd/rowmill"},
+	"github.com/alicebob/miniredis":      {"internal/embedded"},
+	"github.com/labstack/echo":           {"gateway", "reservation/reservationhttp", "cmd/rowmill"},
+	"github.com/danielgtaylor/huma":      {"gateway"},
+	"github.com/alecthomas/kong":         {"cmd/rowmill"},
+	"gocloud.dev/":                       {"internal/blob"},
+	"github.com/aws/":                    {"internal/blob"},
+	"github.com/johannesboyne/gofakes3":  {},
+	"go.uber.org/goleak":                 {},
+	"github.com/google/go-cmp":           {},
+	"testing":                            {"internal/testdb"},
+	"net/http/httptest":                  {},
+	"golang.org/x/tools/go/packages":     {},
+	"github.com/stretchr/testify":        {},
+	"github.com/RoaringBitmap/roaring/":  {"export", "reservation/reservationhttp"},
+	"github.com/schollz/progressbar/":    {"cmd/rowmill"},
+	"github.com/dustin/go-humanize":      {"cmd/rowmill"},
+	"github.com/mattn/":                  {"cmd/rowmill"},
+	"go.opentelemetry.io/otel/exporters": {"internal/telemetry", "cmd/rowmill"},
+}
+
+func with(these []string, more ...string) []string { return slices.Concat(these, more) }
+
+// violations gives what in g is against the rules, in order, one line each.
+func violations(g graph, rules, owners map[string][]string) (found []string) {
+	for _, from := range slices.Sorted(maps.Keys(g)) {
+		allowed, known := rules[from]
+		if !known {
+			found = append(found, fmt.Sprintf("%s has no rule: say in rules what it may import", from))
+		}
+		for _, to := range g[from] {
+			inside, own := strings.CutPrefix(to, module)
+			switch {
+			case own && known && !slices.Contains(allowed, inside) && !slices.Contains(allowed, "*"):
+				found = append(found, fmt.Sprintf("%s must not import %s", from, inside))
+			case !own && !owned(owners, from, to):
+				found = append(found, fmt.Sprintf("%s must not import the library %s", from, to))
+			}
+		}
+	}
+	return found
+}
+
+// owned reports whether from may import the library; one that nobody owns is everybody's.
+func owned(owners map[string][]string, from, library string) bool {
+	for start, by := range owners {
+		whole := library == strings.TrimSuffix(start, "/") || strings.HasPrefix(library, strings.TrimSuffix(start, "/")+"/")
+		if whole && !slices.Contains(by, from) {
+			return false
+		}
+	}
+	return true
+}
