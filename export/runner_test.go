@@ -153,7 +153,7 @@ func TestAFaultEndsInNoFile(t *testing.T) {
 		{"the source panics", func(b *bench) {
 			b.source.fetch = func(context.Context, int, []table.Row) (export.Page, error) { panic("boom") }
 		}, "panic: boom"},
-		{"the store is full at the last bytes", func(b *bench) { b.files.limit = 1250 }, "full"},
+		{"the store is full at the last bytes", func(b *bench) { b.files.limit = 1205 }, "full"},
 		{"the store loses a byte", func(b *bench) { b.files.damage = func(p []byte) { p[len(p)/2] ^= 1 } }, "other bytes than it was given"},
 		{"the job has been canceled", func(b *bench) { b.attempts.cancel() }, export.ErrFenced.Error()},
 	} {
