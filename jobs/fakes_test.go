@@ -171,13 +171,14 @@ func (f *files) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-func (f *files) Sweep(_ context.Context, _ time.Duration, keep func(string) bool) error {
+func (f *files) Sweep(_ context.Context, _ time.Time, keep func(string) bool) (removed int, err error) {
 	for key := range f.keys {
 		if !keep(key) {
 			delete(f.keys, key)
+			removed++
 		}
 	}
-	return nil
+	return removed, nil
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

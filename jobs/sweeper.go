@@ -30,8 +30,8 @@ type Ender interface {
 // SweptFiles is the part of the file store that shows what was left behind.
 type SweptFiles interface {
 	Delete(ctx context.Context, key string) error
-	// Sweep removes what is older than the age and that keep denies.
-	Sweep(ctx context.Context, age time.Duration, keep func(key string) bool) error
+	// Sweep removes what is older than the time and that keep denies, and says how many.
+	Sweep(ctx context.Context, olderThan time.Time, keep func(key string) bool) (int, error)
 }
 
 // SweeperConfig is what a Sweeper needs.
@@ -161,7 +161,11 @@ func (s *Sweeper) sweepFiles(ctx context.Context) error {
 		return nil
 	}
 	s.filesNext = now.Add(s.cfg.FilesEvery)
-	return s.cfg.Files.Sweep(ctx, s.cfg.FilesAge, func(key string) bool { return s.owned(ctx, key) })
+	removed, err := s.cfg.Files.Sweep(ctx, now.Add(-s.cfg.FilesAge), func(key string) bool { return s.owned(ctx, key) })
+	if removed > 0 {
+		s.cfg.Logger.InfoContext(ctx, "files without a job were removed", "files", removed)
+	}
+	return err
 }
 
 // owned reports whether a job has, or may still get, the file. When in doubt it has.
