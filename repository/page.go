@@ -92,7 +92,7 @@ func (g *page) readParts(ctx context.Context, d *DB) error {
 		if len(ids) == 0 {
 			continue
 		}
-		err := s.read(ctx, d, s.byKeys(nil, ids), nil, nil, func(id int64, values []cell) {
+		err := s.read(ctx, d, d.byKeys(s, nil, ids), nil, nil, func(id int64, values []cell) {
 			g.set(g.place[id], s, values)
 		})
 		if err != nil {
@@ -113,7 +113,7 @@ func (g *page) readLookup(ctx context.Context, d *DB, s step, keys []key) error 
 	if len(users) == 0 {
 		return nil
 	}
-	query := s.byKeys(nil, slices.Sorted(maps.Keys(users)))
+	query := d.byKeys(s, nil, slices.Sorted(maps.Keys(users)))
 	return s.read(ctx, d, query, nil, nil, func(id int64, values []cell) {
 		for _, at := range users[id] {
 			g.set(at, s, values)

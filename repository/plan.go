@@ -92,15 +92,30 @@ func (s step) selectList(t string, refs []string) string {
 	return b.String()
 }
 
-// byKeys selects the step's rows of the ids. They are written out and not
-// bound: numbers cannot break out, no engine's bound on placeholders applies,
-// and neither gorm nor the driver has thousands of arguments to copy.
-func (s step) byKeys(refs []string, ids []int64) string {
-	head := s.selectList(s.table, refs) + " FROM " + s.table + " WHERE " + s.table + "." + s.key + " IN ("
-	b := make([]byte, 0, len(head)+len(ids)*10)
-	b = append(b, head...)
+// At 1,000 values in one list (in_predicate_conversion_threshold) MariaDB makes
+// a table of it and may then read the whole other table to join them; shorter
+// lists in a row stay ranges of the primary key.
+const maxInList = 900
+
+// byKeys selects the step's rows of the ids by the primary key, which MySQL is
+// told to use, as it overrates a scan beside thousands of ranges. The ids are
+// written out and not bound: numbers cannot break out, no engine's bound on
+// placeholders applies, and neither gorm nor the driver copies thousands of
+// arguments.
+func (d *DB) byKeys(s step, refs []string, ids []int64) string {
+	head := s.selectList(s.table, refs) + " FROM " + s.table
+	if !d.sqlite {
+		head += " FORCE INDEX (PRIMARY)"
+	}
+	in := s.table + "." + s.key + " IN ("
+	b := make([]byte, 0, len(head)+len(ids)*12)
+	b = append(append(append(b, head...), " WHERE "...), in...)
 	for i, id := range ids {
-		if i > 0 {
+		switch {
+		case i == 0:
+		case i%maxInList == 0:
+			b = append(append(b, ") OR "...), in...)
+		default:
 			b = append(b, ',')
 		}
 		b = strconv.AppendInt(b, id, 10)

@@ -36,29 +36,35 @@ func (r *Reservations) Snapshot(ctx context.Context, q reservation.Query, each f
 		return reservation.Snapshot{}, mapError(ctx, "take a snapshot", err)
 	}
 	defer rows.Close()
-	var id key
 	run := make([]int64, 0, snapshotRun)
+	give := func() error {
+		// Rows that the driver holds already would outlive the context.
+		if err := ctx.Err(); err != nil || len(run) == 0 {
+			return mapError(ctx, "take a snapshot", err)
+		}
+		snapshot.Total += int64(len(run))
+		err := each(run)
+		run = run[:0]
+		return err
+	}
+	var id key
 	for rows.Next() {
 		if err := rows.Scan(&id); err != nil {
 			return reservation.Snapshot{}, mapError(ctx, "take a snapshot", err)
 		}
-		if run = append(run, id.id); len(run) == snapshotRun {
-			if err := each(run); err != nil {
-				return reservation.Snapshot{}, err
-			}
-			snapshot.Total += int64(len(run))
-			run = run[:0]
+		if run = append(run, id.id); len(run) < snapshotRun {
+			continue
+		}
+		if err := give(); err != nil {
+			return reservation.Snapshot{}, err
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return reservation.Snapshot{}, mapError(ctx, "take a snapshot", err)
 	}
-	if len(run) > 0 {
-		if err := each(run); err != nil {
-			return reservation.Snapshot{}, err
-		}
+	if err := give(); err != nil {
+		return reservation.Snapshot{}, err
 	}
-	snapshot.Total += int64(len(run))
 	return snapshot, nil
 }
 
@@ -79,7 +85,7 @@ func (r *Reservations) Batch(ctx context.Context, ids []int64, fields []reservat
 				fault.Field{Name: "ids", Detail: fmt.Sprintf("id %d is asked twice", id)})
 		}
 	}
-	if err := g.readMain(ctx, r.db, p.main.byKeys(g.refs, ids)); err != nil {
+	if err := g.readMain(ctx, r.db, r.db.byKeys(p.main, g.refs, ids)); err != nil {
 		return reservation.Batch{}, err
 	}
 	if err := g.readParts(ctx, r.db); err != nil {

@@ -52,14 +52,18 @@ func (s selection) where() string {
 	return " WHERE " + strings.Join(s.terms, " AND ")
 }
 
+// unique are the sorts that need no id behind them; with one, MariaDB would not
+// see that the unique index gives the order, and sort.
+var unique = map[string]bool{"id": true, "code": true}
+
 // order sorts by the columns of t; the id follows in the same direction.
 func (s selection) order(t string) string {
 	direction := ""
 	if s.desc {
 		direction = " DESC"
 	}
-	if s.sort == "id" {
-		return " ORDER BY " + t + ".id" + direction
+	if unique[s.sort] {
+		return " ORDER BY " + t + "." + s.sort + direction
 	}
 	return " ORDER BY " + t + "." + s.sort + direction + ", " + t + ".id" + direction
 }
@@ -73,7 +77,7 @@ func (s selection) after(id int64) selection {
 		beyond = "<"
 	}
 	s.terms, s.args = slices.Clone(s.terms), slices.Clone(s.args)
-	if s.sort == "id" {
+	if s.sort == "id" { // known without the row
 		s.terms = append(s.terms, "reservations.id "+beyond+" ?")
 		s.args = append(s.args, id)
 		return s

@@ -1,6 +1,6 @@
--- Each order of the list has an index that ends in the primary key, so that a page and a snapshot are read from
--- it in order, forwards or backwards. SQLite keeps days as 2006-01-02 and times as 2006-01-02 15:04:05.000000 in
--- UTC, texts that sort as time does.
+-- Each order of the list has an index that ends in the primary key (or is unique), so that a page and a snapshot
+-- are read from it in order, forwards or backwards. SQLite keeps days as 2006-01-02 and times as 2006-01-02
+-- 15:04:05.000000 in UTC, texts that sort as time does.
 -- +goose Up
 CREATE TABLE reservations (
     id BIGINT NOT NULL,
@@ -20,7 +20,6 @@ CREATE TABLE reservations (
     updated_at DATETIME(6) NOT NULL,
     PRIMARY KEY (id),
     UNIQUE KEY reservations_one_code (code),
-    KEY reservations_by_code (code, id),
     KEY reservations_by_status (status, id),
     KEY reservations_by_status_date (status_date, id),
     KEY reservations_by_booked_on (booked_on, id),

@@ -1,6 +1,6 @@
--- Each order of the list has an index that ends in the primary key, so that a page and a snapshot are read from
--- it in order, forwards or backwards. SQLite keeps days as 2006-01-02 and times as 2006-01-02 15:04:05.000000 in
--- UTC, texts that sort as time does.
+-- Each order of the list has an index that ends in the primary key (or is unique), so that a page and a snapshot
+-- are read from it in order, forwards or backwards. SQLite keeps days as 2006-01-02 and times as 2006-01-02
+-- 15:04:05.000000 in UTC, texts that sort as time does.
 -- +goose Up
 CREATE TABLE reservations (
     id INTEGER NOT NULL,
@@ -21,7 +21,6 @@ CREATE TABLE reservations (
     PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX reservations_one_code ON reservations (code);
-CREATE INDEX reservations_by_code ON reservations (code, id);
 CREATE INDEX reservations_by_status ON reservations (status, id);
 CREATE INDEX reservations_by_status_date ON reservations (status_date, id);
 CREATE INDEX reservations_by_booked_on ON reservations (booked_on, id);
