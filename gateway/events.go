@@ -27,9 +27,10 @@ func (s *Server) exportEvents(ctx context.Context, in *jobInput) (*huma.StreamRe
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-s.draining:
+	if s.isDraining() {
 		return nil, fault.New(fault.Unavailable, "The server is shutting down. Connect again.")
+	}
+	select {
 	case s.streams <- struct{}{}:
 	default:
 		return nil, fault.New(fault.Overloaded, "All %d event streams are taken. Ask for the job itself meanwhile.", cap(s.streams))

@@ -65,6 +65,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 // not wait for watchers. Everything else goes on being served.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.draining) }) }
 
+func (s *Server) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
+
 // Bounds of the HTTP server. Reading is cut, writing is not: a download may take
 // as long as it moves, and an event stream bounds each of its writes.
 const (
@@ -89,3 +98,6 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 	srv.RegisterOnShutdown(s.Drain)
 	return srv
 }
+
+// Routes gives the routes, for the check that each is documented.
+func (s *Server) Routes() []*echo.Route { return s.echo.Routes() }

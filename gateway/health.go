@@ -29,10 +29,8 @@ func (s *Server) livez(context.Context, *struct{}) (*healthOutput, error) {
 }
 
 func (s *Server) readyz(ctx context.Context, _ *struct{}) (*healthOutput, error) {
-	select {
-	case <-s.draining:
+	if s.isDraining() {
 		return nil, fault.New(fault.Unavailable, "The server is shutting down.")
-	default:
 	}
 	failed := s.runChecks(ctx)
 	if len(failed) > 0 {
