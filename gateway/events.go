@@ -51,7 +51,7 @@ func (s *Server) exportEvents(ctx context.Context, in *jobInput) (*huma.StreamRe
 // watch sends the job whenever it has changed, until it is final, the client
 // goes or the server drains. An error ends the stream: the client connects again.
 func (s *Server) watch(ctx context.Context, e *eventStream, job export.Job) error {
-	poll, beat := time.NewTicker(s.PollInterval), time.NewTicker(heartbeat)
+	poll, beat := time.NewTicker(s.cfg.PollInterval), time.NewTicker(heartbeat)
 	defer poll.Stop()
 	defer beat.Stop()
 	for {

@@ -153,12 +153,12 @@ func TestEventsOfNoJob(t *testing.T) {
 	wantProblem(t, newWorld(t, nil).call("GET", "/api/v1/exports/none/events", ""), 404, "not-found")
 }
 
-// A write deadline of the server must not cut a stream, nor a shutdown wait for it.
+// The server's deadlines must not cut a stream, nor a shutdown wait for it.
 func TestEventsOverTheNetwork(t *testing.T) {
 	w := newWorld(t, withJobs(jobIn(export.Queued)))
 	server := httptest.NewUnstartedServer(w)
 	server.Config = w.HTTPServer("")
-	server.Config.WriteTimeout = 20 * time.Millisecond
+	server.Config.WriteTimeout, server.Config.ReadTimeout = 20*time.Millisecond, 20*time.Millisecond
 	server.Start()
 	defer server.Close()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/v1/exports/job-queued/events", nil)

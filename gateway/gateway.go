@@ -19,7 +19,7 @@ import (
 
 // Server is the gateway. It is an http.Handler and safe for concurrent use.
 type Server struct {
-	Config
+	cfg     Config
 	echo    *echo.Echo
 	api     huma.API
 	orders  *orders
@@ -38,11 +38,13 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	token := sha256.Sum256([]byte(cfg.Token))
+	cfg.Token = "" // the hash is enough, and a printed Server shows no secret
 	s := &Server{
-		Config:   cfg,
+		cfg:      cfg,
 		echo:     echo.New(),
 		orders:   newOrders(cfg),
-		token:    sha256.Sum256([]byte(cfg.Token)),
+		token:    token,
 		streams:  make(chan struct{}, cfg.MaxStreams),
 		draining: make(chan struct{}),
 	}

@@ -63,6 +63,11 @@ func TestTheDocumentIsWellFormed(t *testing.T) {
 	}
 	checkRefs(t, doc, doc, "#")
 	schemas := doc["components"].(object)["schemas"].(object)
+	for name, schema := range schemas {
+		if closed := schema.(object)["additionalProperties"] == false; closed != (name == "Order") {
+			t.Errorf("schema %s is closed: %v", name, closed)
+		}
+	}
 	if schemas["Problem"] == nil || schemas["ErrorModel"] != nil {
 		t.Error("the document's errors are not ours")
 	}
