@@ -129,8 +129,8 @@ func (c Config) Validate() error {
 	if _, err := location(c.DefaultTimeZone); err != nil {
 		errs = append(errs, fmt.Errorf("DefaultTimeZone: %w", err))
 	}
-	if base, err := url.Parse(c.BaseURL); err != nil || strings.HasSuffix(c.BaseURL, "/") || base.RawQuery != "" {
-		errs = append(errs, fmt.Errorf("BaseURL %q is no address without a slash at its end", c.BaseURL))
+	if base, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || base.Host == "" || strings.HasSuffix(c.BaseURL, "/")) {
+		errs = append(errs, fmt.Errorf("BaseURL %q is not as https://host or https://host/path", c.BaseURL))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("gateway config: %w", err)

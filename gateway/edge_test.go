@@ -131,7 +131,7 @@ func (panics) Ahead(context.Context, export.Job) (int64, error) { panic("secret 
 
 func TestAPanicIsAProblemAndIsLogged(t *testing.T) {
 	w := newWorld(t, nil)
-	cfg := w.Config
+	cfg := w.cfg
 	cfg.Board = panics{}
 	cfg.Jobs = newJobs(jobIn(export.Queued))
 	var err error
@@ -220,7 +220,7 @@ func TestReadyNamesTheDependencyThatFails(t *testing.T) {
 	if d := cmp.Diff(gateway.Health{Status: "ok", Checks: map[string]string{"mysql": "ok", "redis": "ok"}}, got); d != "" {
 		t.Error(d)
 	}
-	w.Checks["redis"] = func(context.Context) error { return errBroken }
+	w.cfg.Checks["redis"] = func(context.Context) error { return errBroken }
 	rec := w.call("GET", "/readyz", "")
 	if bytes.Contains(rec.Body.Bytes(), []byte("secret")) {
 		t.Error("the cause is in the answer")
@@ -232,7 +232,7 @@ func TestReadyNamesTheDependencyThatFails(t *testing.T) {
 	if rec := w.call("GET", "/livez", ""); rec.Code != http.StatusOK {
 		t.Errorf("livez depends on redis: %d", rec.Code)
 	}
-	delete(w.Checks, "redis")
+	delete(w.cfg.Checks, "redis")
 	w.Drain()
 	wantProblem(t, w.call("GET", "/readyz", ""), 503, "unavailable")
 }

@@ -27,9 +27,10 @@ func (s *Server) exportEvents(ctx context.Context, in *jobInput) (*huma.StreamRe
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-s.draining:
+	if s.isDraining() {
 		return nil, fault.New(fault.Unavailable, "The server is shutting down. Connect again.")
+	}
+	select {
 	case s.streams <- struct{}{}:
 	default:
 		return nil, fault.New(fault.Overloaded, "All %d event streams are taken. Ask for the job itself meanwhile.", cap(s.streams))
@@ -50,7 +51,7 @@ func (s *Server) exportEvents(ctx context.Context, in *jobInput) (*huma.StreamRe
 // watch sends the job whenever it has changed, until it is final, the client
 // goes or the server drains. An error ends the stream: the client connects again.
 func (s *Server) watch(ctx context.Context, e *eventStream, job export.Job) error {
-	poll, beat := time.NewTicker(s.PollInterval), time.NewTicker(heartbeat)
+	poll, beat := time.NewTicker(s.cfg.PollInterval), time.NewTicker(heartbeat)
 	defer poll.Stop()
 	defer beat.Stop()
 	for {

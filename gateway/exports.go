@@ -70,7 +70,7 @@ type jobInput struct {
 
 // job gives the caller's job; another's is not found.
 func (s *Server) job(ctx context.Context, id string) (export.Job, error) {
-	job, err := s.Jobs.Get(ctx, id)
+	job, err := s.cfg.Jobs.Get(ctx, id)
 	switch {
 	case fault.KindOf(err) == fault.NotFound && err != nil, err == nil && job.RequestedBy != requestOf(ctx).subject:
 		return export.Job{}, fault.New(fault.NotFound, "There is no export %q.", id)
@@ -92,7 +92,7 @@ func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, er
 	if _, err := s.job(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	job, changed, err := s.Jobs.Cancel(ctx, in.ID, s.Now())
+	job, changed, err := s.cfg.Jobs.Cancel(ctx, in.ID, s.cfg.Now())
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cancel job %s: %w", in.ID, err)
@@ -100,7 +100,7 @@ func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, er
 		return nil, fault.New(fault.Conflict, "The export is %s already; it cannot be canceled.", job.Status)
 	case changed:
 		s.log(ctx).Info("export canceled", "job_id", job.ID)
-		if err := s.Queue.Cancel(context.WithoutCancel(ctx), job); err != nil {
+		if err := s.cfg.Queue.Cancel(context.WithoutCancel(ctx), job); err != nil {
 			s.log(ctx).Warn("running attempt not told; its next report will be refused", "job_id", job.ID, "error", err)
 		}
 	}
@@ -114,12 +114,12 @@ type historyInput struct {
 }
 
 type historyOutput struct {
-	Link string `header:"Link" doc:"The next page, rel=next, if there may be one"`
-	Body []JobView
+	Link string    `header:"Link" doc:"The next page, rel=next, if there may be one"`
+	Body []JobView `nullable:"false"`
 }
 
 func (s *Server) exportHistory(ctx context.Context, in *historyInput) (*historyOutput, error) {
-	jobs, err := s.Jobs.History(ctx, export.History{
+	jobs, err := s.cfg.Jobs.History(ctx, export.History{
 		RequestedBy: requestOf(ctx).subject, Status: export.Status(in.Status), Before: in.Before, Limit: in.Limit,
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Server) exportHistory(ctx context.Context, in *historyInput) (*historyO
 		if in.Status != "" {
 			next.Set("status", in.Status)
 		}
-		out.Link = fmt.Sprintf("<%s%s?%s>; rel=\"next\"", s.BaseURL, exportsPath, next.Encode())
+		out.Link = fmt.Sprintf("<%s%s?%s>; rel=\"next\"", s.cfg.BaseURL, exportsPath, next.Encode())
 	}
 	return out, nil
 }

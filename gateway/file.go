@@ -28,7 +28,7 @@ func (s *Server) exportFile(ctx context.Context, in *fileInput) (*huma.StreamRes
 	if err != nil {
 		return nil, err
 	}
-	if err := downloadable(standing(job, s.Now()), job); err != nil {
+	if err := downloadable(standing(job, s.cfg.Now()), job); err != nil {
 		return nil, err
 	}
 	file, err := s.open(ctx, job)
@@ -60,7 +60,7 @@ func downloadable(status export.Status, job export.Job) error {
 
 // open opens the job's file. One of another size is not the file that was verified.
 func (s *Server) open(ctx context.Context, job export.Job) (export.Reader, error) {
-	file, err := s.Files.Open(ctx, job.File.Key)
+	file, err := s.cfg.Files.Open(ctx, job.File.Key)
 	if err != nil {
 		if fault.KindOf(err) == fault.NotFound {
 			s.log(ctx).Error("published file is missing", "job_id", job.ID, "key", job.File.Key, "error", err)

@@ -19,7 +19,7 @@ import (
 
 // Server is the gateway. It is an http.Handler and safe for concurrent use.
 type Server struct {
-	Config
+	cfg     Config
 	echo    *echo.Echo
 	api     huma.API
 	orders  *orders
@@ -38,11 +38,13 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	token := sha256.Sum256([]byte(cfg.Token))
+	cfg.Token = "" // the hash is enough, and a printed Server shows no secret
 	s := &Server{
-		Config:   cfg,
+		cfg:      cfg,
 		echo:     echo.New(),
 		orders:   newOrders(cfg),
-		token:    sha256.Sum256([]byte(cfg.Token)),
+		token:    token,
 		streams:  make(chan struct{}, cfg.MaxStreams),
 		draining: make(chan struct{}),
 	}
@@ -64,6 +66,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 // Drain ends the event streams and makes /readyz fail, so that a shutdown need
 // not wait for watchers. Everything else goes on being served.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.draining) }) }
+
+func (s *Server) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
 
 // Bounds of the HTTP server. Reading is cut, writing is not: a download may take
 // as long as it moves, and an event stream bounds each of its writes.
@@ -89,3 +100,6 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 	srv.RegisterOnShutdown(s.Drain)
 	return srv
 }
+
+// Routes gives the routes, for the check that each is documented.
+func (s *Server) Routes() []*echo.Route { return s.echo.Routes() }

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -32,6 +33,7 @@ type world struct {
 	reservations *fakeReservations
 	files        *fakeFiles
 	log          *logged
+	cfg          gateway.Config
 }
 
 func newWorld(t *testing.T, change func(*world, *gateway.Config)) *world {
@@ -54,7 +56,7 @@ func newWorld(t *testing.T, change func(*world, *gateway.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Server = server
+	w.Server, w.cfg = server, cfg
 	return w
 }
 
@@ -154,5 +156,11 @@ func TestNewNamesEverythingThatIsMissing(t *testing.T) {
 		if !strings.Contains(err.Error(), what) {
 			t.Errorf("error does not name %s: %v", what, err)
 		}
+	}
+}
+
+func TestAPrintedServerShowsNoToken(t *testing.T) {
+	if text := fmt.Sprintf("%+v", newWorld(t, nil).Server); strings.Contains(text, token) {
+		t.Error("the token is in the text")
 	}
 }

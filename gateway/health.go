@@ -29,10 +29,8 @@ func (s *Server) livez(context.Context, *struct{}) (*healthOutput, error) {
 }
 
 func (s *Server) readyz(ctx context.Context, _ *struct{}) (*healthOutput, error) {
-	select {
-	case <-s.draining:
+	if s.isDraining() {
 		return nil, fault.New(fault.Unavailable, "The server is shutting down.")
-	default:
 	}
 	failed := s.runChecks(ctx)
 	if len(failed) > 0 {
@@ -44,7 +42,7 @@ func (s *Server) readyz(ctx context.Context, _ *struct{}) (*healthOutput, error)
 		return nil, p
 	}
 	out := &healthOutput{Body: Health{Status: "ok", Checks: map[string]string{}}}
-	for name := range s.Checks {
+	for name := range s.cfg.Checks {
 		out.Body.Checks[name] = "ok"
 	}
 	return out, nil
@@ -59,7 +57,7 @@ func (s *Server) runChecks(ctx context.Context) map[string]error {
 		mu     sync.Mutex
 		failed = map[string]error{}
 	)
-	for name, check := range s.Checks {
+	for name, check := range s.cfg.Checks {
 		wg.Go(func() {
 			if err := check(ctx); err != nil {
 				mu.Lock()

@@ -26,9 +26,9 @@ var openPaths = map[string]bool{"/": true, "/livez": true, "/readyz": true, "/op
 
 func (s *Server) use() {
 	s.echo.Use(s.observe, s.secure)
-	if len(s.AllowedOrigins) > 0 {
+	if len(s.cfg.AllowedOrigins) > 0 {
 		s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
-			AllowOrigins:  s.AllowedOrigins,
+			AllowOrigins:  s.cfg.AllowedOrigins,
 			AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 			AllowHeaders:  []string{"Authorization", "Content-Type", "Idempotency-Key", "Range", "If-Range", "X-Request-Id", "traceparent"},
 			ExposeHeaders: exposedHeaders,
@@ -41,7 +41,7 @@ func (s *Server) use() {
 // observe names the call, answers its error or panic, and logs how it ended.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		start := s.Now()
+		start := s.cfg.Now()
 		req, ctx := identify(c.Request())
 		c.SetRequest(c.Request().WithContext(ctx))
 		c.Response().Header().Set("X-Request-Id", req.id)
@@ -54,7 +54,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		s.log(ctx).Log(ctx, level, "request answered",
 			"method", c.Request().Method, "route", c.Path(), "status", c.Response().Status,
-			"bytes", c.Response().Size, "duration", s.Now().Sub(start), "subject", req.subject)
+			"bytes", c.Response().Size, "duration", s.cfg.Now().Sub(start), "subject", req.subject)
 		return nil
 	}
 }

@@ -27,8 +27,8 @@ func newAPI(s *Server) huma.API {
 			SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}},
 		},
 	}
-	if s.BaseURL != "" {
-		doc.Servers = []*huma.Server{{URL: s.BaseURL}}
+	if s.cfg.BaseURL != "" {
+		doc.Servers = []*huma.Server{{URL: s.cfg.BaseURL}}
 	}
 	api := humaecho.New(s.echo, huma.Config{
 		OpenAPI: doc, Formats: huma.DefaultFormats, DefaultFormat: "application/json",
@@ -74,9 +74,15 @@ func (s *Server) routes() {
 	s.healthRoutes()
 	s.pageRoutes()
 	s.documentRoute()
+	schemas := s.api.OpenAPI().Components.Schemas.Map()
 	// huma registers its own error model, which no answer of ours has.
-	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel")
-	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")
+	delete(schemas, "ErrorModel")
+	delete(schemas, "ErrorDetail")
+	for name, schema := range schemas {
+		if name != "Order" && schema.AdditionalProperties == false {
+			schema.AdditionalProperties = nil // an answer may gain a property; only input is closed
+		}
+	}
 }
 
 // bytesOutput is an answer that is made already.

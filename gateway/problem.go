@@ -28,7 +28,7 @@ type Problem struct {
 	Status    int           `json:"status" doc:"The HTTP status"`
 	Detail    string        `json:"detail,omitempty" doc:"What went wrong this time"`
 	RequestID string        `json:"request_id,omitempty" doc:"What the log knows this call by"`
-	Errors    []ProblemItem `json:"errors,omitempty" doc:"Each part of the input that is wrong, or each dependency that fails"`
+	Errors    []ProblemItem `json:"errors,omitempty" nullable:"false" doc:"Each part of the input that is wrong, or each dependency that fails"`
 
 	retryAfter time.Duration
 }

@@ -73,7 +73,7 @@ func visibleASCII(s string, limit int) bool {
 }
 
 // log gives the logger for what happens during the call of ctx.
-func (s *Server) log(ctx context.Context) *slog.Logger { return logger(s.Logger, ctx) }
+func (s *Server) log(ctx context.Context) *slog.Logger { return logger(s.cfg.Logger, ctx) }
 
 func logger(l *slog.Logger, ctx context.Context) *slog.Logger {
 	r := requestOf(ctx)

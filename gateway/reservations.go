@@ -38,7 +38,7 @@ func (s *Server) listReservations(ctx context.Context, in *rawQuery) (*listOutpu
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.Reservations.List(ctx, q.query, q.window, q.fields, true)
+	list, err := s.cfg.Reservations.List(ctx, q.query, q.window, q.fields, true)
 	if err != nil {
 		return nil, fmt.Errorf("list reservations: %w", err)
 	}
@@ -70,7 +70,7 @@ func (s *Server) getReservation(ctx context.Context, in *reservationInput) (*byt
 	one := reservation.Query{Sort: reservation.DefaultSort, Filter: reservation.Filter{Conditions: []reservation.Condition{
 		{Field: "id", Op: reservation.Equal, Values: []table.Value{table.IntegerOf(in.ID)}},
 	}}}
-	list, err := s.Reservations.List(ctx, one, reservation.Window{Limit: 1}, fields, false)
+	list, err := s.cfg.Reservations.List(ctx, one, reservation.Window{Limit: 1}, fields, false)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("get reservation %d: %w", in.ID, err)

@@ -69,13 +69,13 @@ func (s *Server) view(ctx context.Context, job export.Job) JobView {
 	if job.Status != export.Queued {
 		return v
 	}
-	if ahead, err := s.Board.Ahead(ctx, job); err != nil {
+	if ahead, err := s.cfg.Board.Ahead(ctx, job); err != nil {
 		s.log(ctx).Warn("place in the queue not known", "job_id", job.ID, "error", err)
 	} else {
 		v.Place = ahead + 1
 	}
-	now := s.Now()
-	if workers, err := s.Board.Workers(ctx, now); err != nil {
+	now := s.cfg.Now()
+	if workers, err := s.cfg.Board.Workers(ctx, now); err != nil {
 		s.log(ctx).Warn("workers not known", "job_id", job.ID, "error", err)
 	} else {
 		v.Notice = noWorker(job, workers, now)
@@ -85,7 +85,7 @@ func (s *Server) view(ctx context.Context, job export.Job) JobView {
 
 // plainView shows a job by its row alone.
 func (s *Server) plainView(job export.Job) JobView {
-	status := standing(job, s.Now())
+	status := standing(job, s.cfg.Now())
 	v := JobView{
 		ID: job.ID, Status: status, Percent: job.Percent(),
 		RowsExpected: job.RowsExpected, RowsWritten: job.RowsWritten,
@@ -121,7 +121,7 @@ func withoutPlaces(v JobView) JobView {
 	return v
 }
 
-func (s *Server) jobURL(id string) string { return s.BaseURL + exportsPath + "/" + id }
+func (s *Server) jobURL(id string) string { return s.cfg.BaseURL + exportsPath + "/" + id }
 
 // noWorker says that nobody is there to run the job, and for how long.
 func noWorker(job export.Job, w export.Workers, now time.Time) *Notice {
