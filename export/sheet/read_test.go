@@ -3,12 +3,15 @@ package sheet_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"testing"
 )
 
@@ -71,4 +74,26 @@ func readWorkbook(t *testing.T, file []byte) (sheets []readSheet) {
 		t.Fatal(err)
 	}
 	return sheets
+}
+
+// inflate gives the bytes of a chunk.
+func inflate(t *testing.T, data []byte) []byte {
+	t.Helper()
+	r := flate.NewReader(bytes.NewReader(append(bytes.Clone(data), 1, 0, 0, 0xff, 0xff)))
+	text, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+var escape = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
+
+// unescape reads the escapes of a cell's text (ECMA-376 part 1, 22.9.2.19) as
+// spreadsheet programs do: from left to right, none in what another gave.
+func unescape(s string) string {
+	return escape.ReplaceAllStringFunc(s, func(m string) string {
+		n, _ := strconv.ParseUint(m[2:6], 16, 16) // four hex digits
+		return string(rune(n))
+	})
 }
