@@ -64,7 +64,6 @@ func BenchmarkPlace(b *testing.B) {
 	}
 }
 
-
 // BenchmarkVerify reads a file of 100,000 rows of 20 columns back.
 func BenchmarkVerify(b *testing.B) {
 	rows := reservations(100_000)
