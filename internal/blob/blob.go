@@ -46,9 +46,8 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		// url.Error repeats the URL, which may hold what should not be logged.
-		var cause *url.Error
-		if errors.As(err, &cause) {
-			err = cause.Err
+		if whole, ok := errors.AsType[*url.Error](err); ok {
+			err = whole.Err
 		}
 		return nil, fault.Wrap(err, fault.Invalid, "The file store's URL cannot be read.")
 	}
@@ -85,7 +84,7 @@ func openDirectory(u *url.URL) (*Store, error) {
 		Metadata:    fileblob.MetadataDontWrite,
 	})
 	if err != nil {
-		return nil, failure(err, "open directory %s", dir)
+		return nil, placeFailure(err, "open directory %s", dir)
 	}
 	return &Store{bucket: bucket, dir: dir}, nil
 }
@@ -95,16 +94,16 @@ func openDirectory(u *url.URL) (*Store, error) {
 func (s *Store) Ping(ctx context.Context) error {
 	if s.dir == "" {
 		_, _, err := s.bucket.ListPage(ctx, blob.FirstPageToken, 1, nil)
-		return failure(err, "list bucket %s", s.name)
+		return placeFailure(err, "list bucket %s", s.name)
 	}
 	// Named as a leftover, so that Sweep removes it should the process end here.
 	name := filepath.Join(s.dir, fmt.Sprintf("ping.%x.tmp", time.Now().UnixNano()))
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return failure(err, "write to directory %s", s.dir)
+		return placeFailure(err, "write to directory %s", s.dir)
 	}
 	_, err = f.Write([]byte{0}) // a full disk still takes empty files
-	return failure(errors.Join(err, f.Close(), os.Remove(name)), "write to directory %s", s.dir)
+	return placeFailure(errors.Join(err, f.Close(), os.Remove(name)), "write to directory %s", s.dir)
 }
 
 // Delete removes a file; an absent one is no error.

@@ -22,7 +22,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(childURL); url != "" {
-		fmt.Println(writeForEver(url, os.Getenv(childKey)))
+		fmt.Fprintln(os.Stdout, writeForEver(url, os.Getenv(childKey)))
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m)
@@ -38,7 +38,7 @@ func writeForEver(url, key string) error {
 		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 			return err
 		}
-		fmt.Println("written")
+		fmt.Fprintln(os.Stdout, "written")
 		select {}
 	})
 }

@@ -29,6 +29,16 @@ func failure(err error, doing string, args ...any) error {
 	return fault.Wrap(fmt.Errorf("%s: %w", doing, err), kind, "%s", message)
 }
 
+// placeFailure is failure where no file was named that could be absent: it is
+// the store's own place that is.
+func placeFailure(err error, doing string, args ...any) error {
+	err = failure(err, doing, args...)
+	if fault.KindOf(err) == fault.NotFound {
+		return fault.Wrap(err, fault.Unavailable, "The file store's directory or bucket does not exist.")
+	}
+	return err
+}
+
 func classify(err error) (fault.Kind, string) {
 	var api smithy.APIError
 	var response *awshttp.ResponseError

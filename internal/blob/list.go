@@ -48,7 +48,7 @@ func (s *Store) walk(ctx context.Context, prefix string) iter.Seq2[Object, error
 				return
 			}
 			if err != nil {
-				yield(Object{}, failure(err, "list %s", prefix))
+				yield(Object{}, placeFailure(err, "list %s", prefix))
 				return
 			}
 			if !yield(Object{Key: o.Key, Size: o.Size, ModTime: o.ModTime}, nil) {
@@ -67,37 +67,41 @@ func (s *Store) walkDirectory(ctx context.Context, prefix string) iter.Seq2[Obje
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			gone := errors.Is(err, fs.ErrNotExist) && path != s.dir
-			if gone || err == nil && path == s.dir {
-				return nil
-			}
-			if err != nil {
+			if path == s.dir {
 				return err
 			}
-			key := filepath.ToSlash(strings.TrimPrefix(path, s.dir+string(filepath.Separator)))
-			if entry.IsDir() {
-				if below := key + "/"; !strings.HasPrefix(below, prefix) && !strings.HasPrefix(prefix, below) {
-					return fs.SkipDir
-				}
-				return nil
+			if err == nil {
+				err = s.visit(path, entry, prefix, yield)
 			}
-			if !strings.HasPrefix(key, prefix) || !entry.Type().IsRegular() {
-				return nil
-			}
-			info, err := entry.Info()
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			if err != nil {
-				return err
-			}
-			if !yield(Object{Key: key, Size: info.Size(), ModTime: info.ModTime()}, nil) {
-				return fs.SkipAll
-			}
-			return nil
+			return err
 		})
 		if err != nil {
-			yield(Object{}, failure(err, "list %s", prefix))
+			yield(Object{}, placeFailure(err, "list %s", prefix))
 		}
 	}
+}
+
+// visit gives the file at path, if its key starts with prefix.
+func (s *Store) visit(path string, entry fs.DirEntry, prefix string, yield func(Object, error) bool) error {
+	key := filepath.ToSlash(strings.TrimPrefix(path, s.dir+string(filepath.Separator)))
+	if entry.IsDir() {
+		if below := key + "/"; !strings.HasPrefix(below, prefix) && !strings.HasPrefix(prefix, below) {
+			return fs.SkipDir
+		}
+		return nil
+	}
+	if !strings.HasPrefix(key, prefix) || !entry.Type().IsRegular() {
+		return nil
+	}
+	info, err := entry.Info()
+	if err != nil {
+		return err
+	}
+	if !yield(Object{Key: key, Size: info.Size(), ModTime: info.ModTime()}, nil) {
+		return fs.SkipAll
+	}
+	return nil
 }

@@ -31,7 +31,7 @@ func (s *Store) Put(ctx context.Context, key, contentType string, write func(w i
 	}
 	up, err := s.begin(ctx, key, contentType)
 	if err != nil {
-		return failure(err, "create %s", key)
+		return placeFailure(err, "create %s", key)
 	}
 	committing := false
 	defer func() { // also when write panics
@@ -45,10 +45,10 @@ func (s *Store) Put(ctx context.Context, key, contentType string, write func(w i
 		return fmt.Errorf("write %s: %w", key, err)
 	}
 	if err := buffered.Flush(); err != nil {
-		return failure(err, "write %s", key)
+		return placeFailure(err, "write %s", key)
 	}
 	committing = true
-	return failure(up.commit(), "publish %s", key)
+	return placeFailure(up.commit(), "publish %s", key)
 }
 
 func (s *Store) begin(ctx context.Context, key, contentType string) (upload, error) {

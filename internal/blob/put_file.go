@@ -18,8 +18,8 @@ type fileUpload struct {
 
 func (s *Store) beginFile(ctx context.Context, key, contentType string) (upload, error) {
 	up := &fileUpload{}
-	up.ctx, up.cancel = context.WithCancel(ctx)
-	to, err := s.bucket.NewWriter(up.ctx, key, &blob.WriterOptions{
+	ctx, up.cancel = context.WithCancel(ctx)
+	to, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: contentType,
 		BeforeWrite: func(as func(any) bool) error {
 			as(&up.file)
@@ -30,7 +30,7 @@ func (s *Store) beginFile(ctx context.Context, key, contentType string) (upload,
 		up.cancel()
 		return nil, err
 	}
-	up.to = to
+	up.ctx, up.to = ctx, to
 	return up, nil
 }
 

@@ -75,7 +75,7 @@ func (r *fileReader) ReadAt(p []byte, off int64) (int, error) {
 		return 0, failure(err, "read %s", r.key)
 	}
 	n, err := r.file.ReadAt(p, off)
-	if err == io.EOF { //nolint:errorlint // io.ReaderAt gives it bare
+	if err == io.EOF {
 		return n, err
 	}
 	return n, failure(err, "read %s", r.key)

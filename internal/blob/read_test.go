@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -36,7 +37,7 @@ func TestReadAt(t *testing.T) {
 			n, err := r.ReadAt(got, at.off)
 			wantN, wantErr := reference.ReadAt(expected, at.off)
 			// At the very end io.ReaderAt allows both errors.
-			same := err == wantErr || at.off+at.n == size && wantErr == nil && err == io.EOF || at.n == 0
+			same := errors.Is(err, wantErr) || at.off+at.n == size && errors.Is(err, io.EOF) || at.n == 0
 			if n != wantN || !same || !bytes.Equal(got, expected) {
 				t.Errorf("%d bytes at %d: got %d, %v, want %d, %v", at.n, at.off, n, err, wantN, wantErr)
 			}
@@ -119,7 +120,7 @@ func TestReadAheadSparesRequests(t *testing.T) {
 	piece := make([]byte, 4<<10)
 	for off := 0; off < len(want); off += len(piece) {
 		n, err := r.ReadAt(piece, int64(off))
-		if err != nil && err != io.EOF || !bytes.Equal(piece[:n], want[off:off+n]) {
+		if err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(piece[:n], want[off:off+n]) {
 			t.Fatalf("at %d: %d bytes, %v", off, n, err)
 		}
 	}
@@ -138,9 +139,7 @@ func cutting(cuts int) func(http.ResponseWriter, *http.Request, http.Handler) bo
 		cuts--
 		whole := httptest.NewRecorder()
 		s3.ServeHTTP(whole, r)
-		for name, values := range whole.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), whole.Header())
 		w.WriteHeader(whole.Code)
 		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
 		_ = http.NewResponseController(w).Flush()
@@ -161,7 +160,7 @@ func TestReadGoesOnAfterABrokenAnswer(t *testing.T) {
 		if whole && (err != nil || !bytes.Equal(got, content(1000))) {
 			t.Errorf("%d broken answers: %d bytes, %v", cuts, n, err)
 		}
-		if !whole && (n != 0 || fault.KindOf(err) != fault.Unavailable || err == io.EOF) {
+		if !whole && (n != 0 || fault.KindOf(err) != fault.Unavailable || errors.Is(err, io.EOF)) {
 			t.Errorf("%d broken answers: %d bytes, %v", cuts, n, err)
 		}
 		if err := r.Close(); err != nil {

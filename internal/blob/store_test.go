@@ -54,7 +54,10 @@ func TestList(t *testing.T) {
 				t.Errorf("got %+v, %v", o, err)
 			}
 		}
-		for range s.List(t.Context(), "") {
+		for _, err := range s.List(t.Context(), "") {
+			if err != nil {
+				t.Error(err)
+			}
 			break // and the iterator stops
 		}
 	})
@@ -159,8 +162,13 @@ func TestPing(t *testing.T) {
 		if err := os.RemoveAll(s.dir); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Ping(t.Context()); err == nil {
-			t.Error("no error")
+		if err := s.Ping(t.Context()); fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("ping: %v", err)
+		}
+		for _, err := range s.List(t.Context(), "") {
+			if fault.KindOf(err) != fault.Unavailable {
+				t.Errorf("list: %v", err)
+			}
 		}
 	})
 	t.Run("bucket is absent", func(t *testing.T) {

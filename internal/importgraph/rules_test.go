@@ -3,7 +3,6 @@
 package importgraph
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -89,15 +88,15 @@ func violations(g graph, rules, owners map[string][]string) (found []string) {
 	for _, from := range slices.Sorted(maps.Keys(g)) {
 		allowed, known := rules[from]
 		if !known {
-			found = append(found, fmt.Sprintf("%s has no rule: say in rules what it may import", from))
+			found = append(found, from+" has no rule: say in rules what it may import")
 		}
 		for _, to := range g[from] {
 			inside, own := strings.CutPrefix(to, module)
 			switch {
 			case own && known && !slices.Contains(allowed, inside) && !slices.Contains(allowed, "*"):
-				found = append(found, fmt.Sprintf("%s must not import %s", from, inside))
+				found = append(found, from+" must not import "+inside)
 			case !own && !owned(owners, from, to):
-				found = append(found, fmt.Sprintf("%s must not import the library %s", from, to))
+				found = append(found, from+" must not import the library "+to)
 			}
 		}
 	}

@@ -1,0 +1,36 @@
+# Rowmill's tasks. `make` alone lists them.
+
+GO ?= go
+# Pinned: a newer linter finds new things on a day of our choosing.
+GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BIN := bin/rowmill
+PKG ?= ./...
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test lint fmt bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build the static binary bin/rowmill
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/rowmill
+
+run: build ## build and run the demo: everything in one process, with sample data
+	$(BIN) demo
+
+test: ## run all tests, with the race detector, on a throw-away MariaDB and Redis; PKG=./export/... runs some
+	test/with-servers.sh $(GO) test -race -count=1 -timeout=15m $(PKG)
+
+lint: ## check the code with golangci-lint (.golangci.yml), and the scripts with shellcheck if it is there
+	$(GO) run $(GOLANGCI_LINT) run $(PKG)
+	@if command -v shellcheck >/dev/null; then shellcheck test/*.sh .ci/run; fi
+
+fmt: ## format the code
+	$(GO) run $(GOLANGCI_LINT) fmt
+
+bench: ## run the benchmarks; PKG=./export/... runs some
+	test/with-servers.sh $(GO) test -run='^$$' -bench=. -benchmem -timeout=30m $(PKG)
+
+clean: ## remove what was built
+	rm -rf bin
