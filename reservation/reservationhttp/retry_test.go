@@ -148,6 +148,35 @@ func TestSlowSnapshotIsNotCut(t *testing.T) {
 	})
 }
 
+// silent never answers.
+type silent struct{ calls int }
+
+func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.calls++
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func TestSilenceHasADeadlineForEachTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(silent)
+		c := NewClient(ClientConfig{
+			BaseURL: "http://api", HTTP: &http.Client{Transport: s}, Attempts: 3,
+			Timeout: time.Minute, Silence: time.Hour, FirstWait: time.Nanosecond, MaxWait: time.Nanosecond,
+		})
+		start := time.Now()
+		_, err := c.Count(t.Context(), reservation.Query{})
+		if took := time.Since(start).Round(time.Millisecond); fault.KindOf(err) != fault.Unavailable || s.calls != 3 || took != 3*time.Minute {
+			t.Errorf("count: %d calls in %v, %v", s.calls, took, err)
+		}
+		start = time.Now()
+		_, err = snapshotOf(t, c, 10)
+		if took := time.Since(start).Round(time.Millisecond); fault.KindOf(err) != fault.Unavailable || s.calls != 6 || took != 3*time.Hour {
+			t.Errorf("snapshot: %d calls in %v, %v", s.calls, took, err)
+		}
+	})
+}
+
 func TestRetryAfterHeader(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
