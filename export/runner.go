@@ -128,16 +128,14 @@ func (r *Runner) discard(ctx context.Context, key string) {
 // FileKey names the file of the job's current attempt. Each attempt has its own,
 // so a run that lives on after its fence cannot touch a later one's file.
 func FileKey(j Job) string {
-	return fmt.Sprintf("exports/%s/%d.%s", j.ID, j.Attempt, j.Request.Format)
+	return fmt.Sprintf("exports/%s.%d.%s", j.ID, j.Attempt, j.Request.Format)
 }
 
 // JobOfFile gives the id of the job that a file key belongs to.
 func JobOfFile(key string) (id string, ok bool) {
-	parts := strings.Split(key, "/")
-	if len(parts) != 3 || parts[0] != "exports" {
-		return "", false
-	}
-	return parts[1], true
+	name, ours := strings.CutPrefix(key, "exports/")
+	id, _, dotted := strings.Cut(name, ".")
+	return id, ours && dotted
 }
 
 // plan is a request made concrete: what to read and what file to write.

@@ -29,7 +29,7 @@ func TestEveryRowOnceInOrder(t *testing.T) {
 		for n := range 250 {
 			want += fmt.Sprintf("%d,\"guest\"\r\n", n+1)
 		}
-		if got := string(b.files.files["exports/job/1.csv"]); got != want {
+		if got := string(b.files.files["exports/job.1.csv"]); got != want {
 			t.Errorf("page size %d: the file is %.200q…", pageSize, got)
 		}
 		r := b.attempts.receipt
@@ -278,7 +278,7 @@ func TestColumnsComeInTheOrderAsked(t *testing.T) {
 	if err := b.Run(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(b.files.files["exports/job/1.csv"]), "\ufeff\"Guest\",\"ID\"\r\n\"guest\",1\r\n\"guest\",2\r\n"; got != want {
+	if got, want := string(b.files.files["exports/job.1.csv"]), "\ufeff\"Guest\",\"ID\"\r\n\"guest\",1\r\n\"guest\",2\r\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

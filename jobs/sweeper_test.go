@@ -106,11 +106,11 @@ func TestFilesWithoutAJobAreSwept(t *testing.T) {
 	running.Status, running.Attempt, running.LeaseUntil = export.Running, 2, now.Add(time.Minute)
 	h := newHouse(t, done, old, canceled, running)
 	f := &files{keys: map[string]bool{
-		"exports/done/1.xlsx": true, "exports/done/2.xlsx": true, "exports/old/1.xlsx": true, "exports/canceled/1.xlsx": true,
-		"exports/running/1.xlsx": true, "exports/running/2.xlsx": true, "exports/nobody/1.xlsx": true, "someone-else": true,
+		"exports/done.1.xlsx": true, "exports/done.2.xlsx": true, "exports/old.1.xlsx": true, "exports/canceled.1.xlsx": true,
+		"exports/running.1.xlsx": true, "exports/running.2.xlsx": true, "exports/nobody.1.xlsx": true, "someone-else": true,
 	}}
 	sweep(t, h.sweeper(f, func() time.Time { return now }))
-	want := map[string]bool{"exports/done/2.xlsx": true, "exports/running/2.xlsx": true, "someone-else": true}
+	want := map[string]bool{"exports/done.2.xlsx": true, "exports/running.2.xlsx": true, "someone-else": true}
 	if diff := cmp.Diff(want, f.keys); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

@@ -179,7 +179,7 @@ func killedWorker(t *testing.T, h *house, want string) {
 	if got := rowsHash(t, out); got != want {
 		t.Errorf("the file's rows hash to %s, want %s", got, want)
 	}
-	if files := filesOf(t, h, id); len(files) != 1 || files[0] != "exports/"+id+"/2.xlsx" {
+	if files := filesOf(t, h, id); len(files) != 1 || files[0] != "exports/"+id+".2.xlsx" {
 		t.Errorf("the job has files %v, want the second attempt's alone", files)
 	}
 }
