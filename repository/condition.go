@@ -111,7 +111,7 @@ func search(text string) (string, []any, error) {
 	}
 	p := prefixPattern(text)
 	return "reservations.id IN (SELECT found.id FROM (SELECT m.id AS id FROM reservations m WHERE " + startsWith("m.code") +
-		" UNION SELECT g.reservation_id FROM guests g WHERE " + startsWith("g.name") + ") found)", []any{p, p}, nil
+		" UNION ALL SELECT g.reservation_id FROM guests g WHERE " + startsWith("g.name") + ") found)", []any{p, p}, nil
 }
 
 func refuse(c reservation.Condition, detail string) error {

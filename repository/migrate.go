@@ -13,8 +13,9 @@ import (
 	"rowmill/migrations"
 )
 
-// Migrate brings the schema up to date. Processes that start together take
-// turns: under a named lock on MySQL, under the file's write lock on SQLite.
+// Migrate brings the schema up to date. Processes that start together on MySQL
+// take turns. An SQLite file belongs to one process; of two that migrate it at
+// once, one fails and may try again, as each step is a transaction.
 func (d *DB) Migrate(ctx context.Context) error {
 	dialect, files, folder := goose.DialectMySQL, fs.FS(migrations.MySQL), "mysql"
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
