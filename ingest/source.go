@@ -8,10 +8,10 @@
 // fixed lists, of either source; no person is meant. Everything of Synthetic is made up.
 //
 // One pass over the file is enough. A look-up (property, product, channel, agent)
-// gets its id when a row first names it, so it is known before that row is given, and
-// a Store writes what is new before the rows that need it. So a pipe can be read as
-// well as a file, nothing is held but the look-ups, and a bad line late in the
-// file costs one roll-back and no reading ahead.
+// gets its id when a row first names it, and a Store writes rows and look-ups in
+// one transaction, so their order in it is nobody's concern. So a pipe can be read as well
+// as a file, nothing is held but the look-ups, and a bad line late in the file
+// costs one roll-back and no reading ahead.
 package ingest
 
 import (
@@ -43,7 +43,8 @@ type Store interface {
 	// Load stores every row of src and its look-ups, or nothing: it is one
 	// transaction, undone by any error and when ctx ends. A store that already has
 	// reservations refuses with a fault.Conflict. progress, if not nil, is told
-	// now and then how many rows are written, never fewer than before.
+	// now and then how many rows it has taken, never fewer than before; it may build
+	// indexes for a while after the last.
 	Load(ctx context.Context, src *Source, progress func(done int64)) error
 }
 
