@@ -23,6 +23,7 @@ func TestGoldenFiles(t *testing.T) {
 		"testdata/reservations.csv": string(text),
 		"testdata/sheet1.xml":       part(t, book, "xl/worksheets/sheet1.xml"),
 		"testdata/workbook.xml":     part(t, book, "xl/workbook.xml"),
+		"testdata/core.xml":         part(t, book, "docProps/core.xml"),
 		"testdata/styles.xml":       part(t, book, "xl/styles.xml"),
 	} {
 		if *update {
