@@ -12,7 +12,8 @@ import (
 const byteOrderMark = "\uFEFF" // tells Excel that the file is UTF-8
 
 // csvFile is the encoder of CSV files (RFC 4180, UTF-8). All text stands in
-// quotes, so that NULL (nothing) and the empty text ("") differ.
+// quotes, so that NULL (nothing) and the empty text ("") differ. In a file of one
+// column a NULL is therefore an empty line, which lenient readers skip.
 type csvFile struct {
 	w    io.Writer
 	spec Spec
@@ -138,6 +139,6 @@ func (c *csvFile) Close(Info) error {
 	if err := c.write(nil); err != nil {
 		return err
 	}
-	c.fail(errClosed)
+	_ = c.fail(errClosed)
 	return nil
 }

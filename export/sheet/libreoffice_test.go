@@ -48,7 +48,7 @@ func libreOffice(t *testing.T, file []byte) [][]string {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "soffice", "--headless", "-env:UserInstallation=file://"+filepath.Join(dir, "profile"),
-		"--convert-to", "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false", "--outdir", dir, filepath.Join(dir, "file.xlsx"))
+		"--convert-to", "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,true", "--outdir", dir, filepath.Join(dir, "file.xlsx"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("LibreOffice (package libreoffice-calc) cannot convert the file: %v\n%s", err, out)
 	}

@@ -60,7 +60,8 @@ var powers = func() (p [19]float64) {
 
 // Serial numbers count days from 1900-01-01 = 1. Excel's calendar has a 29
 // February 1900 (serial 60) that never was, so real days from 1900-03-01 = 61 on
-// are one further on than their count.
+// are one further on than their count. Days before 1900-01-01 are text. (Programs
+// without that leap day show January and February 1900 a day early.)
 const (
 	epoch      = 25569                // serial of 1970-01-01
 	march1900  = 61                   // serial of 1900-03-01

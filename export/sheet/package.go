@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -91,7 +92,13 @@ func (x *xlsx) writePackage(info Info) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := f.SetDocProps(&excelize.DocProperties{Creator: "Rowmill", Title: x.data[0].name}); err != nil {
+	at := info.At
+	if at.IsZero() {
+		at = time.Now()
+	}
+	made := at.UTC().Format(time.RFC3339)
+	properties := &excelize.DocProperties{Creator: "Rowmill", Title: x.data[0].name, Created: made, Modified: made}
+	if err := f.SetDocProps(properties); err != nil {
 		return fmt.Errorf("set the document's properties: %w", err)
 	}
 	if err := x.writeInfo(f, st, info); err != nil {

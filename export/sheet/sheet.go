@@ -99,7 +99,8 @@ type Encoder interface {
 
 // Info is the last sheet of an xlsx file: what the file is.
 type Info struct {
-	Title string // name of the sheet; made legal
+	Title string    // name of the sheet; made legal
+	At    time.Time // when the file was made, for its properties; zero: now
 	Lines []InfoLine
 	// Losses' heads, in the language of the file: "Sheet", "Row", "Column", "What".
 	LossTitles [4]string

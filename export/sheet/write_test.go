@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sync"
 	"testing"
+	"time"
 
 	"rowmill/export/sheet"
 	"rowmill/internal/table"
@@ -43,7 +44,7 @@ func writeParallel(e sheet.Encoder, rows []table.Row, page, workers int) error {
 		}
 	})
 	var first error
-	info := sheet.Info{}
+	info := sheet.Info{At: madeAt}
 	for w := range order {
 		r := <-w.done
 		if first == nil {
@@ -60,6 +61,9 @@ func writeParallel(e sheet.Encoder, rows []table.Row, page, workers int) error {
 	}
 	return e.Close(info)
 }
+
+// madeAt is the same for all files, so that equal rows give equal bytes.
+var madeAt = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
 
 // write makes a file of the rows, in pages.
 func write(t *testing.T, spec sheet.Spec, rows []table.Row, page int) (file []byte, losses sheet.Losses) {
@@ -83,7 +87,7 @@ func write(t *testing.T, spec sheet.Spec, rows []table.Row, page int) (file []by
 		}
 		rows = rows[n:]
 	}
-	if err := e.Close(sheet.Info{Losses: losses}); err != nil {
+	if err := e.Close(sheet.Info{At: madeAt, Losses: losses}); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes(), losses

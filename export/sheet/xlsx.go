@@ -192,7 +192,7 @@ func (x *xlsx) Close(info Info) error {
 	if err := x.close(info); err != nil {
 		return x.fail(fmt.Errorf("end the workbook: %w", err))
 	}
-	x.fail(errClosed)
+	_ = x.fail(errClosed)
 	return nil
 }
 
