@@ -43,7 +43,7 @@ func (s *Server) exportEvents(ctx context.Context, in *jobInput) (*huma.StreamRe
 		w.WriteHeader(http.StatusOK)
 		e := &eventStream{w: w, rc: http.NewResponseController(w)}
 		if err := s.watch(ctx, e, job); err != nil && ctx.Err() == nil {
-			s.log(ctx).Warn("event stream broken off", "job_id", job.ID, "error", err)
+			s.log(ctx).WarnContext(ctx, "event stream broken off", "job_id", job.ID, "error", err)
 		}
 	}}, nil
 }

@@ -99,9 +99,9 @@ func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, er
 	case !changed && job.Status != export.Canceled:
 		return nil, fault.New(fault.Conflict, "The export is %s already; it cannot be canceled.", job.Status)
 	case changed:
-		s.log(ctx).Info("export canceled", "job_id", job.ID)
+		s.log(ctx).InfoContext(ctx, "export canceled", "job_id", job.ID)
 		if err := s.cfg.Queue.Cancel(context.WithoutCancel(ctx), job); err != nil {
-			s.log(ctx).Warn("running attempt not told; its next report will be refused", "job_id", job.ID, "error", err)
+			s.log(ctx).WarnContext(ctx, "running attempt not told; its next report will be refused", "job_id", job.ID, "error", err)
 		}
 	}
 	return &jobOutput{Body: s.view(ctx, job)}, nil

@@ -38,7 +38,7 @@ func (s *Server) exportFile(ctx context.Context, in *fileInput) (*huma.StreamRes
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		c := humaecho.Unwrap(hc)
 		if err := serveFile(c.Response(), c.Request(), job, file); err != nil && ctx.Err() == nil {
-			s.log(ctx).Error("download broken off", "job_id", job.ID, "error", err)
+			s.log(ctx).ErrorContext(ctx, "download broken off", "job_id", job.ID, "error", err)
 		}
 	}}, nil
 }
@@ -63,7 +63,7 @@ func (s *Server) open(ctx context.Context, job export.Job) (export.Reader, error
 	file, err := s.cfg.Files.Open(ctx, job.File.Key)
 	if err != nil {
 		if fault.KindOf(err) == fault.NotFound {
-			s.log(ctx).Error("published file is missing", "job_id", job.ID, "key", job.File.Key, "error", err)
+			s.log(ctx).ErrorContext(ctx, "published file is missing", "job_id", job.ID, "key", job.File.Key, "error", err)
 			return nil, fault.Wrap(err, fault.Gone, "The file is no longer there. Export again.")
 		}
 		return nil, fmt.Errorf("open file of job %s: %w", job.ID, err)

@@ -36,7 +36,7 @@ func (s *Server) readyz(ctx context.Context, _ *struct{}) (*healthOutput, error)
 	if len(failed) > 0 {
 		p := problemOf(ctx, fault.New(fault.Unavailable, "Not ready: a dependency does not answer."))
 		for _, name := range slices.Sorted(maps.Keys(failed)) {
-			s.log(ctx).Warn("dependency not ready", "dependency", name, "error", failed[name])
+			s.log(ctx).WarnContext(ctx, "dependency not ready", "dependency", name, "error", failed[name])
 			p.Errors = append(p.Errors, ProblemItem{Name: name, Message: "does not answer"})
 		}
 		return nil, p

@@ -206,7 +206,7 @@ func (o *orders) size(ctx context.Context, r export.Request) (int64, export.Queu
 	rows, err := o.count(ctx, r)
 	switch {
 	case err != nil:
-		logger(o.cfg.Logger, ctx).Warn("rows not counted; taken for a large export", slog.Any("error", err))
+		logger(o.cfg.Logger, ctx).WarnContext(ctx, "rows not counted; taken for a large export", slog.Any("error", err))
 		return 0, export.QueueLarge
 	case rows <= o.cfg.SmallRows:
 		return rows, export.QueueSmall

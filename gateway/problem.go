@@ -140,9 +140,9 @@ func (s *Server) report(ctx context.Context, p *Problem, err error) {
 	switch {
 	case p.Status < http.StatusInternalServerError:
 	case ctx.Err() != nil: // the caller has gone; nothing failed on our side
-		s.log(ctx).Debug("request abandoned", "error", err)
+		s.log(ctx).DebugContext(ctx, "request abandoned", "error", err)
 	default:
-		s.log(ctx).Error("request failed", "kind", strings.TrimPrefix(p.Type, problemSpace), "error", err)
+		s.log(ctx).ErrorContext(ctx, "request failed", "kind", strings.TrimPrefix(p.Type, problemSpace), "error", err)
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *Server) writeError(err error, c echo.Context) {
 		err = c.JSON(p.Status, p)
 	}
 	if err != nil {
-		s.log(ctx).Debug("problem not delivered", "error", err)
+		s.log(ctx).DebugContext(ctx, "problem not delivered", "error", err)
 	}
 }
 

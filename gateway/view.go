@@ -70,13 +70,13 @@ func (s *Server) view(ctx context.Context, job export.Job) JobView {
 		return v
 	}
 	if ahead, err := s.cfg.Board.Ahead(ctx, job); err != nil {
-		s.log(ctx).Warn("place in the queue not known", "job_id", job.ID, "error", err)
+		s.log(ctx).WarnContext(ctx, "place in the queue not known", "job_id", job.ID, "error", err)
 	} else {
 		v.Place = ahead + 1
 	}
 	now := s.cfg.Now()
 	if workers, err := s.cfg.Board.Workers(ctx, now); err != nil {
-		s.log(ctx).Warn("workers not known", "job_id", job.ID, "error", err)
+		s.log(ctx).WarnContext(ctx, "workers not known", "job_id", job.ID, "error", err)
 	} else {
 		v.Notice = noWorker(job, workers, now)
 	}
@@ -123,9 +123,10 @@ func withoutPlaces(v JobView) JobView {
 
 func (s *Server) jobURL(id string) string { return s.cfg.BaseURL + exportsPath + "/" + id }
 
-// noWorker says that nobody is there to run the job, and for how long.
+// noWorker says that nobody is there to run the job, and for how long. A worker
+// that has only just started has not been heard of yet, so a young job waits first.
 func noWorker(job export.Job, w export.Workers, now time.Time) *Notice {
-	if w.Alive > 0 {
+	if w.Alive > 0 || now.Sub(job.CreatedAt) < export.WorkerLost {
 		return nil
 	}
 	n := &Notice{Code: "no-worker", Since: job.CreatedAt}

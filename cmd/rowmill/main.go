@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // time zones on machines without zone files
 
 	"github.com/alecthomas/kong"
 

@@ -138,23 +138,15 @@ func (h *house) start(t *testing.T, args ...string) *process {
 func (p *process) read(stderr interface{ Read([]byte) (int, error) }) {
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		var line struct{ Msg, Addr string }
-		p.keep(lines.Bytes())
+		p.mu.Lock()
+		p.log.Write(append(lines.Bytes(), '\n'))
+		p.mu.Unlock()
 		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "listening" {
 			p.addrs <- "http://" + line.Addr
 		}
 	}
 	_ = p.cmd.Wait() // how it ended is told by ProcessState
 	close(p.exited)
-}
-
-// keep keeps a log line for the report of a failed test, but those of good requests.
-func (p *process) keep(line []byte) {
-	if bytes.Contains(line, []byte(`"msg":"request served"`)) && bytes.Contains(line, []byte(`"status":2`)) {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.log.Write(append(line, '\n'))
 }
 
 func (p *process) addr(t *testing.T) string {

@@ -25,6 +25,7 @@ func NewDataset(c *Client, pageSize int) export.Dataset {
 	}
 	return export.Dataset{
 		Name:     DatasetName,
+		Titles:   map[string]string{"en": "Reservations", "ko": "예약"},
 		Columns:  columns(),
 		Defaults: reservation.DefaultFields(),
 		Check: func(r export.Request) error {

@@ -1,7 +1,6 @@
 package reservationhttp
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
 
 	"rowmill/internal/fault"
 	"rowmill/internal/telemetry"
@@ -30,15 +27,15 @@ func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		req := c.Request()
-		ctx, count := telemetry.CountStatements(traced(req.Context(), propagation.HeaderCarrier(req.Header)))
+		ctx, count := telemetry.CountStatements(telemetry.WithTraceParent(req.Context(), req.Header.Get("traceparent")))
 		id := requestID(req.Header.Get(headerRequestID))
 		c.Response().Header().Set(headerRequestID, id)
-		log := s.logger.With(slog.String("request_id", id), slog.String("trace_id", trace.SpanContextFromContext(ctx).TraceID().String()))
+		log := s.logger.With(slog.String("request_id", id))
 		c.SetRequest(req.WithContext(ctx))
 		c.Set(keyLogger, log)
 		c.Set(keyStatements, count)
 		defer func() {
-			log.InfoContext(ctx, "request served", slog.String("method", req.Method), slog.String("route", c.Path()), slog.Int("status", c.Response().Status),
+			log.DebugContext(ctx, "request served", slog.String("method", req.Method), slog.String("route", c.Path()), slog.Int("status", c.Response().Status),
 				slog.Int64("bytes", c.Response().Size), slog.Int64("statements", count.Count()), slog.Duration("took", time.Since(start)))
 		}()
 		if err := next(c); err != nil {
@@ -46,21 +43,6 @@ func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return nil
 	}
-}
-
-// traced returns ctx in the caller's trace, or in a new one.
-func traced(ctx context.Context, headers propagation.TextMapCarrier) context.Context {
-	ctx = propagation.TraceContext{}.Extract(ctx, headers)
-	if trace.SpanContextFromContext(ctx).IsValid() {
-		return ctx
-	}
-	var ids struct {
-		trace trace.TraceID
-		span  trace.SpanID
-	}
-	_, _ = rand.Read(ids.trace[:]) // it never fails (crypto/rand)
-	_, _ = rand.Read(ids.span[:])
-	return trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: ids.trace, SpanID: ids.span}))
 }
 
 // requestID gives the caller's id if it is fit for a log line, or a new one.
