@@ -64,6 +64,7 @@ func (a *attempt) info() sheet.Info {
 	}
 	return sheet.Info{
 		Title: w.info,
+		At:    a.cfg.Now(),
 		Lines: []sheet.InfoLine{
 			text(w.dataset, req.Dataset), text(w.madeBy, a.cfg.Product), text(w.askedBy, a.job.RequestedBy), text(w.zone, req.TimeZone),
 			text(w.filter, filterText(req, w)), text(w.sort, strings.TrimSpace(req.Sort+" "+req.Order)),

@@ -93,6 +93,9 @@ func (a *app) openStores(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if !a.cfg.Exports() {
+		return nil
+	}
 	a.jobs = repository.NewJobs(a.db)
 	if a.files, err = blob.Open(ctx, a.cfg.Blobs()); err != nil {
 		return err
@@ -102,6 +105,9 @@ func (a *app) openStores(ctx context.Context) (err error) {
 }
 
 func (a *app) openQueue(context.Context) (err error) {
+	if !a.cfg.Exports() {
+		return nil
+	}
 	a.redisURL = a.cfg.RedisURL
 	if a.redisURL == "" {
 		redis, err := embedded.StartRedis()
@@ -168,7 +174,11 @@ func (a *app) openGateway(ctx context.Context) error {
 
 // checks are what readiness asks, by the dependency's name.
 func (a *app) checks() map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{"sql": a.db.Ping, "redis": a.queue.Ping, "files": a.files.Ping}
+	checks := map[string]func(context.Context) error{"sql": a.db.Ping}
+	if a.cfg.Exports() {
+		checks["redis"], checks["files"] = a.queue.Ping, a.files.Ping
+	}
+	return checks
 }
 
 func (a *app) openAdmin(ctx context.Context) (err error) {

@@ -88,12 +88,9 @@ func demoConfig(dir string, d demoCmd) (*config.Config, error) {
 	return cfg, cfg.Check()
 }
 
-// sampleRows is how many bookings the published file has.
-const sampleRows = 119_390
-
 // importSample loads the sample; a data directory that has it already is used as it is.
 func (d demoCmd) importSample(ctx context.Context, s streams, a *app) error {
-	err := loadInto(ctx, s, repository.NewLoader(a.db), ingest.HotelBookings(sample.HotelBookings()), sampleRows)
+	err := loadInto(ctx, s, repository.NewLoader(a.db), ingest.HotelBookings(sample.HotelBookings()), sample.Rows)
 	if fault.KindOf(err) == fault.Conflict {
 		_, err = io.WriteString(s.out, "the data directory holds reservations already: they are used\n")
 	}

@@ -17,7 +17,12 @@ import (
 	"rowmill/internal/config"
 )
 
+// version is set by the build.
+var version = "development"
+
 type cli struct {
+	Version kong.VersionFlag `help:"Print the version and end."`
+
 	Demo    demoCmd    `cmd:"" help:"Run everything in this process on real sample data and export it to an Excel file."`
 	Serve   serveCmd   `cmd:"" help:"Serve one or more roles: gateway, worker, reservations."`
 	Migrate migrateCmd `cmd:"" help:"Bring the SQL schema up to date."`
@@ -47,7 +52,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	options := append(noted.Options(),
 		kong.Name("rowmill"),
 		kong.Description("Excel files of reservations, every row once and exact."),
-		kong.UsageOnError(),
+		kong.Vars{"version": version},
 		kong.Writers(s.out, s.err),
 		kong.Exit(func(code int) { exit = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)),

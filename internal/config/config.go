@@ -72,6 +72,10 @@ func (c *Config) Plays(r Role) bool { return slices.Contains(c.Roles, string(r))
 // Embedded reports whether the process needs no other server.
 func (c *Config) Embedded() bool { return c.MySQLDSN == "" && c.RedisURL == "" }
 
+// Exports reports whether the process has to do with jobs and files: the
+// reservation API alone needs the SQL database and nothing else.
+func (c *Config) Exports() bool { return c.Plays(Gateway) || c.Plays(Worker) }
+
 // Blobs gives the file store's URL.
 func (c *Config) Blobs() string {
 	if c.BlobURL != "" {
@@ -136,7 +140,7 @@ func (p *problems) roles(c *Config) {
 		p.oneOf("roles", r, string(Gateway), string(Worker), string(Reservations))
 	}
 	split := len(c.Roles) > 0 && (!c.Plays(Gateway) || !c.Plays(Worker) || !c.Plays(Reservations))
-	if split && c.MySQLDSN == "" && c.RedisURL == "" {
+	if split && c.Embedded() {
 		p.add("roles", "roles in separate processes need --mysql-dsn and --redis-url: the embedded servers are this process's alone")
 	}
 	if !c.Plays(Reservations) && c.ReservationsURL == "" {
@@ -171,7 +175,7 @@ func (p *problems) addresses(c *Config) {
 }
 
 func (p *problems) stores(c *Config) {
-	if (c.MySQLDSN == "") != (c.RedisURL == "") {
+	if c.Exports() && (c.MySQLDSN == "") != (c.RedisURL == "") {
 		p.add("redis-url", "and --mysql-dsn go together: either both servers are yours or both are embedded")
 	}
 	if c.MySQLDSN == "" && c.DataDir == "" {

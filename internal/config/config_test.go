@@ -82,6 +82,12 @@ func TestServersOfOnesOwnNeedSecrets(t *testing.T) {
 	}
 }
 
+func TestTheReservationAPINeedsItsDatabaseAlone(t *testing.T) {
+	if _, err := parse(t, "--roles=reservations", "--mysql-dsn=u:p@tcp(db)/r", "--service-token=0123456789abcdef"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNoErrorRepeatsASecret(t *testing.T) {
 	_, err := parse(t, "--token=hunter2", "--service-token=hunter3", "--roles=worker", "--mysql-dsn=root:hunter4@tcp(db)/r", "--redis-url=redis://:hunter5@r", "--blob-url=x://hunter6@y")
 	if err == nil {
