@@ -13,7 +13,7 @@ import (
 type words struct {
 	info                                                               string
 	dataset, madeBy, askedBy, zone, filter, all, sort, snapshot, pages string
-	expected, written, deleted, replaced, cut, zeroDates, asText       string
+	expected, written, deleted                                         string
 	lossTitles                                                         [4]string
 	lossNames                                                          map[sheet.LossKind]string
 }
@@ -23,7 +23,6 @@ var english = words{
 	dataset: "Dataset", madeBy: "Made by", askedBy: "Asked by", zone: "Time zone", filter: "Filter", all: "(all rows)", sort: "Order",
 	snapshot: "Snapshot at (UTC)", pages: "Rows read (UTC)",
 	expected: "Rows in the snapshot", written: "Rows written", deleted: "Rows deleted meanwhile",
-	replaced: "Cells with replaced characters", cut: "Cells cut at 32,767 characters", zeroDates: "Zero dates left empty", asText: "Dates and numbers written as text",
 	lossTitles: [4]string{"Sheet", "Row", "Column", "What"},
 	lossNames: map[sheet.LossKind]string{sheet.Replaced: "characters replaced", sheet.Cut: "text cut", sheet.ZeroDate: "zero date left empty",
 		sheet.DateAsText: "early date as text", sheet.DigitsAsText: "long number as text"},
@@ -34,7 +33,6 @@ var korean = words{
 	dataset: "데이터", madeBy: "만든 프로그램", askedBy: "요청자", zone: "시간대", filter: "조건", all: "(전체)", sort: "정렬",
 	snapshot: "기준 시각 (UTC)", pages: "행을 읽은 시각 (UTC)",
 	expected: "기준 시각의 행 수", written: "기록한 행 수", deleted: "그사이 삭제된 행 수",
-	replaced: "문자를 바꾼 셀", cut: "32,767자에서 자른 셀", zeroDates: "비워 둔 0000-00-00", asText: "글자로 쓴 날짜와 수",
 	lossTitles: [4]string{"시트", "행", "열", "내용"},
 	lossNames: map[sheet.LossKind]string{sheet.Replaced: "문자 바꿈", sheet.Cut: "글자 자름", sheet.ZeroDate: "빈 날짜",
 		sheet.DateAsText: "글자로 쓴 날짜", sheet.DigitsAsText: "글자로 쓴 수"},
@@ -70,8 +68,6 @@ func (a *attempt) info() sheet.Info {
 			text(w.filter, filterText(req, w)), text(w.sort, strings.TrimSpace(req.Sort+" "+req.Order)),
 			text(w.snapshot, r.SnapshotAt.UTC().Format(second)), text(w.pages, read),
 			count(w.expected, r.Expected), count(w.written, r.Written), count(w.deleted, r.DeletedMeanwhile),
-			count(w.replaced, r.Losses.Counts[sheet.Replaced]), count(w.cut, r.Losses.Counts[sheet.Cut]), count(w.zeroDates, r.Losses.Counts[sheet.ZeroDate]),
-			count(w.asText, r.Losses.Counts[sheet.DateAsText]+r.Losses.Counts[sheet.DigitsAsText]),
 		},
 		LossTitles: w.lossTitles,
 		LossNames:  w.lossNames,

@@ -42,7 +42,14 @@ func (x *xlsx) writeInfo(f *excelize.File, st *styles, info Info) error {
 			return err
 		}
 	}
-	return x.writeLosses(s, info)
+	if err := x.writeLosses(s, info); err != nil {
+		return err
+	}
+	// Some readers go by it and see no further (openpyxl in its read-only mode).
+	if err := f.SetSheetDimension(s.name, fmt.Sprintf("A1:D%d", max(1, s.row))); err != nil {
+		return fmt.Errorf("set the info sheet's size: %w", err)
+	}
+	return nil
 }
 
 // writeLosses lists what the cells lost: how often, and the first places.

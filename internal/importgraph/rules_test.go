@@ -67,7 +67,7 @@ var owners = map[string][]string{
 	"github.com/alicebob/miniredis":      {"internal/embedded"},
 	"github.com/labstack/echo":           {"gateway", "reservation/reservationhttp", "cmd/rowmill"},
 	"github.com/danielgtaylor/huma":      {"gateway"},
-	"github.com/alecthomas/kong":         {"cmd/rowmill"},
+	"github.com/alecthomas/kong":         {"cmd/rowmill", "internal/config"},
 	"gocloud.dev/":                       {"internal/blob"},
 	"github.com/aws/":                    {"internal/blob"},
 	"go.uber.org/goleak":                 {},

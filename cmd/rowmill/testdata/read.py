@@ -17,8 +17,9 @@ for sheet in sheets:
         ids.append(row[at_id])
         statuses[row[at_status]] += 1
         amount += Decimal(repr(row[at_amount]))
+info = {row[0]: row[1] for row in book.worksheets[-1].iter_rows(values_only=True)}
 print(json.dumps({
     "rows": len(ids), "header": header, "amount": str(amount), "statuses": statuses,
     "first_id": ids[0] if ids else 0, "last_id": ids[-1] if ids else 0,
-    "distinct_ids": len(set(ids)), "in_order": ids == sorted(ids), "sheets": book.sheetnames,
+    "distinct_ids": len(set(ids)), "in_order": ids == sorted(ids), "sheets": book.sheetnames, "info": info,
 }))
