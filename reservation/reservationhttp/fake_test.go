@@ -186,7 +186,7 @@ func (s *safeBuffer) String() string {
 func serve(t testing.TB, store reservation.Store) (string, *safeBuffer) {
 	t.Helper()
 	log := new(safeBuffer)
-	server := httptest.NewServer(NewServer(Config{Store: store, Token: testToken, Logger: slog.New(slog.NewTextHandler(log, nil))}))
+	server := httptest.NewServer(NewServer(Config{Store: store, Token: testToken, Logger: telemetry.NewLogger(log, "text", slog.LevelDebug)}))
 	t.Cleanup(server.Close)
 	return server.URL, log
 }

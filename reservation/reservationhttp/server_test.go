@@ -319,7 +319,7 @@ func TestRequestIDAndTrace(t *testing.T) {
 	if got := res.Header.Get("X-Request-Id"); got != "req-1" {
 		t.Errorf("request id %q", got)
 	}
-	if !strings.Contains(log.String(), "request_id=req-1 trace_id="+traceID) {
+	if !strings.Contains(log.String(), "request_id=req-1") || !strings.Contains(log.String(), "trace_id="+traceID) {
 		t.Errorf("log: %s", log)
 	}
 	res, _ = post(t, base+pathList, `{"limit":1,"fields":["id"]}`, "X-Request-Id", "evil id=1", "Traceparent", "00-bad")
