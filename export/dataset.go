@@ -11,6 +11,7 @@ type Dataset struct {
 	Titles   map[string]string // by language: what a sheet of it is called
 	Columns  []Column
 	Defaults []string            // keys of the columns of an export that names none
+	Sort     string              // the order of an export that names none
 	Check    func(Request) error // Invalid if the filter or the sort is not the source's
 	Source   Source
 }

@@ -100,6 +100,7 @@ func (o *orders) request(order Order) (export.Request, []ProblemItem) {
 	if r.Columns == nil {
 		r.Columns = slices.Clone(d.Defaults)
 	}
+	r.Sort = cmp.Or(r.Sort, d.Sort) // as asked, so that it equals the request that names it
 	columns := checkColumns(d, r.Columns)
 	for _, w := range checkFilter(d, r) {
 		if w.Name != "columns" || len(columns) == 0 { // named one by one already

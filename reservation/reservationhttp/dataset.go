@@ -28,6 +28,7 @@ func NewDataset(c *Client, pageSize int) export.Dataset {
 		Titles:   map[string]string{"en": "Reservations", "ko": "예약"},
 		Columns:  columns(),
 		Defaults: reservation.DefaultFields(),
+		Sort:     reservation.DefaultSort.Field,
 		Check: func(r export.Request) error {
 			_, err := queryRequest{r.Filter, r.Sort, r.Order}.query()
 			return err
