@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +13,8 @@ import (
 
 	"rowmill/ingest"
 	"rowmill/reservation"
+	"rowmill/sample"
 )
-
-const sample = "../sample/hotel_bookings.csv.gz"
 
 // memory is a Store that keeps only what a check needs.
 type memory struct {
@@ -35,12 +33,7 @@ func (m memory) Load(_ context.Context, src *ingest.Source, _ func(int64)) error
 }
 
 func TestSampleTotals(t *testing.T) {
-	f, err := os.Open(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	src := ingest.HotelBookings(f)
+	src := ingest.HotelBookings(sample.HotelBookings())
 	next := int64(1)
 	var nights, negative, unknownCountry, unknownChildren, noAgent, noCompany, canceled int
 	got, err := ingest.Run(t.Context(), memory{each: func(r reservation.Reservation) {
@@ -90,13 +83,8 @@ func TestRunReportsNothingOfAFailedLoad(t *testing.T) {
 
 func TestSampleTwiceIsTheSame(t *testing.T) {
 	read := func() []reservation.Reservation {
-		f, err := os.Open(sample)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
 		var rows []reservation.Reservation
-		for r, err := range ingest.HotelBookings(f).Rows() {
+		for r, err := range ingest.HotelBookings(sample.HotelBookings()).Rows() {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -55,6 +55,12 @@ type Report struct {
 	Statuses    map[reservation.Status]int64
 }
 
+// NewSource makes a source of rows by ascending id, whose look-ups are known when
+// the rows that name them have been given.
+func NewSource(rows iter.Seq2[reservation.Reservation, error], lookups func() Lookups) *Source {
+	return &Source{rows: rows, lookups: lookups}
+}
+
 // Run loads src into store and reports what it took in. The error is the
 // source's (fault.Invalid, with a field for each bad line) or the store's.
 func Run(ctx context.Context, store Store, src *Source, progress func(done int64)) (Report, error) {

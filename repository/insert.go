@@ -36,21 +36,19 @@ func newLoad(tx *sql.Tx, how inserts, progress func(done int64)) *load {
 	if progress == nil {
 		progress = func(int64) {}
 	}
-	into := func(table string, columns ...string) *inserter { return newInserter(tx, how, table, columns) }
+	into := func(t loadTable) *inserter { return newInserter(tx, how, t) }
 	return &load{
-		progress:   progress,
-		properties: into("properties", "id", "name"),
-		products:   into("products", "id", "property_id", "name"),
-		channels:   into("channels", "id", "name"),
-		agents:     into("agents", "id", "property_id", "code", "name"),
-		reservations: into("reservations", "id", "code", "property_id", "product_id", "channel_id", "agent_id", "company",
-			"status", "status_date", "booked_on", "check_in", "check_out", "nights", "memo", "updated_at"),
-		guests: into("guests", "reservation_id", "name", "phone", "email", "country", "adults", "children", "babies",
-			"customer_type", "repeated", "earlier_canceled", "earlier_kept"),
-		payments:      into("payments", "reservation_id", "amount_minor", "rate_minor", "currency", "terms", "status", "paid_at"),
-		cancellations: into("cancellations", "reservation_id", "canceled_on", "reason"),
-		stays:         into("stays", "reservation_id", "room_type", "meal", "parking", "requests", "changes", "waiting_days"),
-		couponUses:    into("coupon_uses", "reservation_id", "code", "discount_minor", "used_on"),
+		progress:      progress,
+		properties:    into(tableProperties),
+		products:      into(tableProducts),
+		channels:      into(tableChannels),
+		agents:        into(tableAgents),
+		reservations:  into(tableReservations),
+		guests:        into(tableGuests),
+		payments:      into(tablePayments),
+		cancellations: into(tableCancellations),
+		stays:         into(tableStays),
+		couponUses:    into(tableCouponUses),
 	}
 }
 
@@ -157,8 +155,13 @@ type inserter struct {
 	bytes   int // of text in args
 }
 
-func newInserter(tx *sql.Tx, how inserts, table string, columns []string) *inserter {
-	return &inserter{tx: tx, rows: how.rows, head: "INSERT INTO " + how.prefix + table + " (" + strings.Join(columns, ", ") + ") VALUES ", columns: len(columns)}
+func newInserter(tx *sql.Tx, how inserts, t loadTable) *inserter {
+	return &inserter{
+		tx:      tx,
+		head:    "INSERT INTO " + how.prefix + t.name + " (" + t.columns + ") VALUES ",
+		columns: strings.Count(t.columns, ",") + 1,
+		rows:    how.rows,
+	}
 }
 
 func (i *inserter) waiting() int { return len(i.args) / i.columns }

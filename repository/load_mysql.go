@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"strings"
 
 	"rowmill/internal/fault"
 )
@@ -10,8 +11,7 @@ import (
 // mysqlLoad takes the rows into temporary tables without indexes and moves them
 // from there with one statement a table. MariaDB fills an empty table from one
 // statement by sorting each index, and with no undo record but "it was empty";
-// after the first statement that is over, and each row goes into each index by
-// itself. A temporary table can be made without ending the transaction.
+// after that statement each row goes into each index by itself.
 type mysqlLoad struct{}
 
 const (
@@ -22,8 +22,8 @@ const (
 	stageRows = 1000
 )
 
-// begin takes the migrations' lock, and sets what MariaDB wants for filling a
-// table at once. Keys stay unique all the same.
+// begin takes the migrations' lock, sets what MariaDB wants for filling a table
+// at once (keys stay unique all the same), and makes the temporary tables.
 func (mysqlLoad) begin(ctx context.Context, conn *sql.Conn) error {
 	var got sql.NullInt64
 	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+lockName+", ?)", turnSeconds).Scan(&got); err != nil {
@@ -32,44 +32,36 @@ func (mysqlLoad) begin(ctx context.Context, conn *sql.Conn) error {
 	if got.Int64 != 1 {
 		return fault.New(fault.Conflict, "Another import or migration of this database is running. Nothing was changed.")
 	}
-	_, err := conn.ExecContext(ctx, "SET SESSION unique_checks = 0, foreign_key_checks = 0")
-	return err
+	statements := []string{"SET SESSION unique_checks = 0, foreign_key_checks = 0"}
+	for _, t := range loadTables {
+		key, _, _ := strings.Cut(t.columns, ",")
+		statements = append(statements, "CREATE TEMPORARY TABLE "+stagePrefix+t.name+" (PRIMARY KEY ("+key+")) ENGINE=InnoDB SELECT "+t.columns+" FROM "+t.name+" LIMIT 0")
+	}
+	return execAll(ctx, conn, statements)
 }
 
-func (mysqlLoad) before(ctx context.Context, tx *sql.Tx) (inserts, error) {
-	for _, name := range loadedTables {
-		// LIKE would bring the indexes along.
-		create := "CREATE TEMPORARY TABLE " + stagePrefix + name + " ENGINE=InnoDB SELECT * FROM " + name + " LIMIT 0"
-		if _, err := tx.ExecContext(ctx, create); err != nil {
-			return inserts{}, err
-		}
-	}
+func (mysqlLoad) before(context.Context, *sql.Tx) (inserts, error) {
 	return inserts{prefix: stagePrefix, rows: stageRows}, nil
 }
 
-// after moves the rows. A temporary table without a key gives them in the order
-// they came in, which is that of the primary keys.
 func (mysqlLoad) after(ctx context.Context, tx *sql.Tx) error {
-	for _, name := range loadedTables {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO "+name+" SELECT * FROM "+stagePrefix+name); err != nil {
-			return err
-		}
+	var statements []string
+	for _, t := range loadTables {
+		statements = append(statements, "INSERT INTO "+t.name+" ("+t.columns+") SELECT "+t.columns+" FROM "+stagePrefix+t.name)
 	}
-	return nil
+	return execAll(ctx, tx, statements)
 }
 
-// end lets the optimiser know what the tables hold now, and puts the session back.
-func (mysqlLoad) end(ctx context.Context, conn *sql.Conn) error {
-	for _, name := range loadedTables {
-		for _, statement := range []string{"ANALYZE TABLE " + name, "DROP TEMPORARY TABLE IF EXISTS " + stagePrefix + name} {
-			if _, err := conn.ExecContext(ctx, statement); err != nil {
-				return err
-			}
+func (mysqlLoad) end(ctx context.Context, conn *sql.Conn, loaded bool) error {
+	var statements []string
+	for _, t := range loadTables {
+		if loaded { // so that the optimizer knows what the tables hold now
+			statements = append(statements, "ANALYZE TABLE "+t.name)
 		}
+		statements = append(statements, "DROP TEMPORARY TABLE IF EXISTS "+stagePrefix+t.name)
 	}
-	if _, err := conn.ExecContext(ctx, "SET SESSION unique_checks = 1, foreign_key_checks = 1"); err != nil {
-		return err
-	}
-	_, err := conn.ExecContext(ctx, "DO RELEASE_LOCK("+lockName+")")
-	return err
+	return execAll(ctx, conn, append(statements,
+		"SET SESSION unique_checks = 1, foreign_key_checks = 1",
+		"DO RELEASE_LOCK("+lockName+")",
+	))
 }

@@ -23,8 +23,12 @@ func (*sqliteLoad) begin(ctx context.Context, conn *sql.Conn) error {
 }
 
 func (l *sqliteLoad) before(ctx context.Context, tx *sql.Tx) (inserts, error) {
-	names := "'" + strings.Join(loadedTables, "', '") + "'"
-	rows, err := tx.QueryContext(ctx, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN ("+names+") ORDER BY rowid")
+	names := make([]string, len(loadTables))
+	for i, t := range loadTables {
+		names[i] = "'" + t.name + "'"
+	}
+	// An index without SQL is a key's own and stays.
+	rows, err := tx.QueryContext(ctx, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN ("+strings.Join(names, ", ")+") ORDER BY rowid")
 	if err != nil {
 		return inserts{}, err
 	}
@@ -48,16 +52,7 @@ func (l *sqliteLoad) after(ctx context.Context, tx *sql.Tx) error {
 	return execAll(ctx, tx, append(l.indexes, "ANALYZE"))
 }
 
-func execAll(ctx context.Context, tx *sql.Tx, statements []string) error {
-	for _, statement := range statements {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // end has the connection closed, and its pages with it.
-func (*sqliteLoad) end(context.Context, *sql.Conn) error {
+func (*sqliteLoad) end(context.Context, *sql.Conn, bool) error {
 	return errors.New("the connection has served")
 }
