@@ -18,7 +18,8 @@ COPY --from=build --chown=nonroot:nonroot /out/data /data
 WORKDIR /data
 USER nonroot
 EXPOSE 8080
-# There is no shell to ask with: the binary asks its own roles.
+# There is no shell to ask with: the binary asks the process's admin address.
+ENV ROWMILL_ADMIN_ADDR=127.0.0.1:9090
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["/rowmill", "health"]
 ENTRYPOINT ["/rowmill"]
 CMD ["serve"]

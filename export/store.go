@@ -88,12 +88,3 @@ type Reader interface {
 	io.Closer
 	Size() int64
 }
-
-// Dataset is something that can be exported: a catalog and a source.
-type Dataset struct {
-	Name     string
-	Columns  []Column
-	Defaults []string            // keys of the columns of an export that names none
-	Check    func(Request) error // Invalid if the filter or the sort is not the source's
-	Source   Source
-}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"rowmill/internal/fault"
 	"rowmill/internal/table"
@@ -109,8 +110,8 @@ func ParseFilter(params map[string][]string) (Filter, error) {
 		}
 		if name == "q" {
 			f.Search = values[0]
-			if len(values) > 1 || len(f.Search) > MaxSearch {
-				wrong = append(wrong, fault.Field{Name: name, Detail: fmt.Sprintf("takes one text of at most %d bytes", MaxSearch)})
+			if len(values) > 1 || len(f.Search) > MaxSearch || !utf8.ValidString(f.Search) {
+				wrong = append(wrong, fault.Field{Name: name, Detail: fmt.Sprintf("takes one text of at most %d bytes, in UTF-8", MaxSearch)})
 			}
 			continue
 		}
@@ -179,6 +180,17 @@ func unknown(name string) string {
 	return fmt.Sprintf("there is no field %q", name)
 }
 
+// Operators gives the operators that a filter may use on the field.
+func (f Field) Operators() []Op {
+	var ops []Op
+	for _, op := range []Op{Equal, NotIn, AtLeast, AtMost, Prefix, IsNull} {
+		if f.allows(op) == "" {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
 func (f Field) allows(op Op) string {
 	switch op {
 	case AtLeast, AtMost:
@@ -226,7 +238,9 @@ func parseValue(t table.Type, scale uint8, s string) (v table.Value, detail stri
 			detail = "true or false"
 		}
 	default:
-		v = table.TextOf(s)
+		if v, ok = table.TextOf(s), utf8.ValidString(s); !ok {
+			detail = "text in UTF-8"
+		}
 	}
 	if !ok {
 		return table.Value{}, fmt.Sprintf("%q is not %s", s, detail)

@@ -8,6 +8,7 @@
 package sheet
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -53,8 +54,8 @@ type Column struct {
 // Spec says what file to write.
 type Spec struct {
 	Format   Format
-	Name     string // of the first sheet; made legal
-	Columns  []Column
+	Name     string         // of the first sheet; made legal
+	Columns  []Column       // 1 to MaxColumns
 	Location *time.Location // for times; nil: UTC
 
 	MaxRows int   // data rows a sheet; 0: MaxDataRows
@@ -71,6 +72,7 @@ type Span struct {
 // Chunk is an encoded span: what Append takes.
 type Chunk struct {
 	Sheet  int
+	First  int // row number of the first row, as in its span
 	Rows   int
 	Data   []byte // deflated sheet XML, or plain CSV
 	Raw    int64  // bytes before deflate
@@ -83,18 +85,22 @@ type Encoder interface {
 	// Place gives the rows their places, in order, from one goroutine; rows that
 	// fall on two sheets become two spans.
 	Place(rows []table.Row) []Span
-	// Encode encodes a span. It is safe for concurrent use.
+	// Encode encodes a span. It is safe for concurrent use. The same span gives
+	// the same bytes on any goroutine.
 	Encode(s Span) (Chunk, error)
-	// Append joins a chunk to the file. Chunks come in the order of their spans.
-	// After an error the file is lost and must not be published.
+	// Append joins a chunk to the file. Chunks come in the order of their spans;
+	// a chunk out of order is an error. After an error of Encode, Append or Close
+	// the file is lost and must not be published: every later call fails too.
 	Append(c Chunk) error
-	// Close ends the file with the info sheet (xlsx only) and gives its sheets' row counts.
+	// Close ends the file with the info sheet (xlsx only). It does not close the
+	// writer given to New. A file without a row has its header all the same.
 	Close(info Info) error
 }
 
 // Info is the last sheet of an xlsx file: what the file is.
 type Info struct {
-	Title string // name of the sheet; made legal
+	Title string    // name of the sheet; made legal
+	At    time.Time // when the file was made, for its properties; zero: now
 	Lines []InfoLine
 	// Losses' heads, in the language of the file: "Sheet", "Row", "Column", "What".
 	LossTitles [4]string
@@ -115,7 +121,7 @@ const (
 	Replaced     LossKind = "replaced"       // characters that XML or UTF-8 forbids became U+FFFD
 	Cut          LossKind = "cut"            // text past MaxCellText was cut
 	ZeroDate     LossKind = "zero_date"      // 0000-00-00 became an empty cell
-	DateAsText   LossKind = "date_as_text"   // a date before 1900-03-01 became text
+	DateAsText   LossKind = "date_as_text"   // a day without a serial number, before 1900-01-01 or after 9999-12-31, became text
 	DigitsAsText LossKind = "digits_as_text" // a number past 15 significant digits became text
 )
 
@@ -173,10 +179,44 @@ func (c Contents) Rows() (n int64) {
 	return n
 }
 
-// New returns an encoder that writes the file to w as chunks are appended.
+// New returns an encoder that writes the file to w as chunks are appended. It
+// writes nothing yet. A spec that no file can follow is an Invalid fault.
 func New(w io.Writer, spec Spec) (Encoder, error) {
-	switch spec.Format {
-	case XLSX, CSV:
+	if err := spec.validate(); err != nil {
+		return nil, err
 	}
-	return nil, fault.New(fault.Invalid, "%q is not a file format; xlsx and csv are", spec.Format)
+	spec.Location = cmp.Or(spec.Location, time.UTC)
+	spec.MaxRows = cmp.Or(spec.MaxRows, MaxDataRows)
+	spec.MaxXML = cmp.Or(spec.MaxXML, int64(MaxSheetXML))
+	if spec.Format == CSV {
+		return newCSV(w, spec), nil
+	}
+	return newXLSX(w, spec)
 }
+
+func (s Spec) validate() error {
+	switch {
+	case s.Format != XLSX && s.Format != CSV:
+		return fault.New(fault.Invalid, "%q is not a file format; xlsx and csv are", s.Format)
+	case len(s.Columns) == 0 || len(s.Columns) > MaxColumns:
+		return fault.New(fault.Invalid, "a file has 1 to %d columns, not %d", MaxColumns, len(s.Columns))
+	case s.MaxRows < 0 || s.MaxRows > MaxDataRows:
+		return fault.New(fault.Invalid, "a sheet has at most %d rows below its header, not %d", MaxDataRows, s.MaxRows)
+	case s.MaxXML < 0 || s.MaxXML > MaxSheetXML:
+		return fault.New(fault.Invalid, "a sheet has at most %d bytes of XML, not %d", int64(MaxSheetXML), s.MaxXML)
+	}
+	for _, c := range s.Columns {
+		if c.Width < 0 || c.Width > maxWidth {
+			return fault.New(fault.Invalid, "column %q: a width is 0 to %d characters, not %g", c.Title, maxWidth, c.Width)
+		}
+		if c.Scale > maxScale {
+			return fault.New(fault.Invalid, "column %q: a scale is 0 to %d, not %d", c.Title, maxScale, c.Scale)
+		}
+	}
+	return nil
+}
+
+const (
+	maxWidth = 255 // of a column, in characters (Excel specifications and limits)
+	maxScale = 30  // of a number format and of MySQL's DECIMAL
+)

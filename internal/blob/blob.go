@@ -106,16 +106,17 @@ func (s *Store) Ping(ctx context.Context) error {
 	return placeFailure(errors.Join(err, f.Close(), os.Remove(name)), "write to directory %s", s.dir)
 }
 
-// Delete removes a file; an absent one is no error.
+// Delete removes a file, and what a killed upload left of it; an absent one is no
+// error. An upload of the key that is under way fails.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
 	err := failure(s.bucket.Delete(ctx, key), "delete %s", key)
 	if fault.KindOf(err) == fault.NotFound {
-		return nil
+		err = nil
 	}
-	return err
+	return errors.Join(err, s.deleteUploads(ctx, key))
 }
 
 // Close releases the store. Open readers must be closed before.

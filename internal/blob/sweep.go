@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -48,26 +49,61 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, keep func(key strin
 // sweepUploads aborts the multipart uploads that nobody will finish. Their parts
 // are in no listing, but they take room and are billed.
 func (s *Store) sweepUploads(ctx context.Context, before time.Time, count func(error)) {
-	in := &s3.ListMultipartUploadsInput{Bucket: aws.String(s.name)}
-	for {
-		page, err := s.s3.ListMultipartUploads(ctx, in)
-		var api smithy.APIError
-		if errors.As(err, &api) && (api.ErrorCode() == "NotImplemented" || api.ErrorCode() == "NoSuchUpload") {
-			return // some stores expire them by themselves and list none
+	for upload, err := range s.uploads(ctx, "") {
+		switch {
+		case err != nil:
+			count(err)
+		case validKey(aws.ToString(upload.Key)) && aws.ToTime(upload.Initiated).Before(before):
+			count(s.abort(ctx, upload))
 		}
-		if err != nil {
-			count(failure(err, "list the uploads to bucket %s", s.name))
-			return
-		}
-		for _, upload := range page.Uploads {
-			if validKey(aws.ToString(upload.Key)) && aws.ToTime(upload.Initiated).Before(before) {
-				count(s.abort(ctx, upload))
+	}
+}
+
+// deleteUploads removes what killed uploads of the key left, whatever its age.
+func (s *Store) deleteUploads(ctx context.Context, key string) error {
+	var failures []error
+	if s.s3 == nil {
+		for o, err := range s.walk(ctx, key) {
+			if err == nil && leftover(o.Key) && temporary.ReplaceAllString(o.Key, "") == key {
+				err = os.Remove(filepath.Join(s.dir, filepath.FromSlash(o.Key)))
 			}
+			failures = append(failures, failure(err, "remove what is left of %s", key))
 		}
-		if !aws.ToBool(page.IsTruncated) {
-			return
+		return errors.Join(failures...)
+	}
+	for upload, err := range s.uploads(ctx, key) {
+		if err == nil && aws.ToString(upload.Key) == key {
+			err = s.abort(ctx, upload)
 		}
-		in.KeyMarker, in.UploadIdMarker = page.NextKeyMarker, page.NextUploadIdMarker
+		failures = append(failures, err)
+	}
+	return errors.Join(failures...)
+}
+
+// uploads gives the multipart uploads under way whose keys start with prefix.
+func (s *Store) uploads(ctx context.Context, prefix string) iter.Seq2[types.MultipartUpload, error] {
+	return func(yield func(types.MultipartUpload, error) bool) {
+		in := &s3.ListMultipartUploadsInput{Bucket: aws.String(s.name), Prefix: aws.String(prefix)}
+		for {
+			page, err := s.s3.ListMultipartUploads(ctx, in)
+			var api smithy.APIError
+			if errors.As(err, &api) && (api.ErrorCode() == "NotImplemented" || api.ErrorCode() == "NoSuchUpload") {
+				return // some stores expire them by themselves and list none
+			}
+			if err != nil {
+				yield(types.MultipartUpload{}, failure(err, "list the uploads to bucket %s", s.name))
+				return
+			}
+			for _, upload := range page.Uploads {
+				if !yield(upload, nil) {
+					return
+				}
+			}
+			if !aws.ToBool(page.IsTruncated) {
+				return
+			}
+			in.KeyMarker, in.UploadIdMarker = page.NextKeyMarker, page.NextUploadIdMarker
+		}
 	}
 }
 

@@ -51,6 +51,21 @@ func TestSweepAfterAKillLeavesNoFile(t *testing.T) {
 	}
 }
 
+func TestDeleteRemovesWhatAKilledUploadLeft(t *testing.T) {
+	eachStore(t, func(t *testing.T, s fixture) {
+		s.crash(t, "exports/a")
+		s.crash(t, "exports/ab") // another key, though it starts alike
+		put(t, s, "exports/a", []byte("whole"))
+		if err := s.Delete(t.Context(), "exports/a"); err != nil {
+			t.Fatal(err)
+		}
+		left := s.residue(t)
+		if len(left) != 1 || !strings.HasPrefix(left[0], "exports/ab") {
+			t.Errorf("left: %v", left)
+		}
+	})
+}
+
 // A directory named by mistake loses nothing.
 func TestSweepLeavesForeignFiles(t *testing.T) {
 	s := newDirectory(t)

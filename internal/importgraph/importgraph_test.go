@@ -67,6 +67,7 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/config":             {"export"},
 		"internal/embedded":           {"internal/fault"},
 		"internal/testdb":             {"repository"},
+		"internal/exportclient":       {"gateway", "repository"},
 	}
 	for from := range rules {
 		if len(forbidden[from]) == 0 && from != "cmd/rowmill" {

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"rowmill/export"
+	"rowmill/gateway"
+	"rowmill/internal/blob"
+	"rowmill/internal/config"
+	"rowmill/internal/embedded"
+	"rowmill/internal/pool"
+	"rowmill/jobs"
+	"rowmill/repository"
+	"rowmill/reservation/reservationhttp"
+)
+
+// app is a process with its roles wired up and its listeners open. The end-to-end
+// tests boot the very same.
+type app struct {
+	cfg *config.Config
+	log *slog.Logger
+
+	db    *repository.DB
+	jobs  *repository.Jobs
+	files *blob.Store
+	queue *jobs.Queue
+
+	redisURL string
+	client   *reservationhttp.Client
+
+	gateway, reservations, admin *server
+	closers                      []func() error // run last to first
+}
+
+// newApp opens what the process needs and listens; run starts the work. What it
+// opened is closed if it fails.
+func newApp(ctx context.Context, cfg *config.Config, log *slog.Logger) (a *app, err error) {
+	a = &app{cfg: cfg, log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	for _, step := range []func(context.Context) error{a.openStores, a.openQueue, a.openReservations, a.openGateway, a.openAdmin} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func (a *app) onClose(f func() error) { a.closers = append(a.closers, f) }
+
+func (a *app) close() error {
+	var errs []error
+	for _, f := range slices.Backward(a.closers) {
+		errs = append(errs, f())
+	}
+	a.closers = nil
+	return errors.Join(errs...)
+}
+
+func openDatabase(ctx context.Context, cfg *config.Config, log *slog.Logger) (*repository.DB, error) {
+	c := repository.Config{DSN: cfg.MySQLDSN, MaxOpenConns: cfg.SQLConns, Logger: log}
+	if cfg.MySQLDSN == "" {
+		path, err := sqlitePath(cfg.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		c.Path = path
+	}
+	return repository.Open(ctx, c)
+}
+
+// openStores opens the SQL database and the file store. An embedded database is
+// migrated at once; a shared one is the operator's to migrate.
+func (a *app) openStores(ctx context.Context) (err error) {
+	if a.db, err = openDatabase(ctx, a.cfg, a.log); err != nil {
+		return err
+	}
+	a.onClose(a.db.Close)
+	if a.cfg.MySQLDSN == "" {
+		if err := a.db.Migrate(ctx); err != nil {
+			return err
+		}
+	}
+	if !a.cfg.Exports() {
+		return nil
+	}
+	a.jobs = repository.NewJobs(a.db)
+	if a.files, err = blob.Open(ctx, a.cfg.Blobs()); err != nil {
+		return err
+	}
+	a.onClose(a.files.Close)
+	return nil
+}
+
+func (a *app) openQueue(context.Context) (err error) {
+	if !a.cfg.Exports() {
+		return nil
+	}
+	a.redisURL = a.cfg.RedisURL
+	if a.redisURL == "" {
+		redis, err := embedded.StartRedis()
+		if err != nil {
+			return err
+		}
+		a.onClose(redis.Close)
+		a.redisURL = redis.URL()
+	}
+	if a.queue, err = jobs.NewQueue(a.redisURL); err != nil {
+		return err
+	}
+	a.onClose(a.queue.Close)
+	return nil
+}
+
+// openReservations listens for the internal API if the process plays it, and
+// makes the client of it, here or elsewhere.
+func (a *app) openReservations(ctx context.Context) (err error) {
+	token, base := a.cfg.ServiceToken, a.cfg.ReservationsURL
+	if token == "" {
+		token = rand.Text()
+	}
+	if a.cfg.Plays(config.Reservations) {
+		h := reservationhttp.NewServer(reservationhttp.Config{Store: repository.NewReservations(a.db), Token: token, Logger: a.log})
+		if a.reservations, err = listen(ctx, "reservation API", a.cfg.ReservationsAddr, h, a.cfg.DrainTimeout, a.log); err != nil {
+			return err
+		}
+		a.onClose(a.reservations.closeUnused)
+		if base == "" {
+			base = a.reservations.url()
+		}
+	}
+	a.client = reservationhttp.NewClient(reservationhttp.ClientConfig{BaseURL: base, Token: token, Timeout: a.cfg.APITimeout, Logger: a.log})
+	a.onClose(func() error { a.client.Close(); return nil })
+	return nil
+}
+
+func (a *app) dataset() export.Dataset { return reservationhttp.NewDataset(a.client, a.cfg.PageSize) }
+
+func (a *app) openGateway(ctx context.Context) error {
+	if !a.cfg.Plays(config.Gateway) {
+		return nil
+	}
+	token, err := a.publicToken(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := gateway.New(gateway.Config{
+		Jobs: a.jobs, Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
+		Token: token, Checks: a.checks(), Logger: a.log,
+		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
+	})
+	if err != nil {
+		return err
+	}
+	if a.gateway, err = listen(ctx, "gateway", a.cfg.GatewayAddr, h, a.cfg.DrainTimeout, a.log); err != nil {
+		return err
+	}
+	a.gateway.http.RegisterOnShutdown(h.Drain)
+	a.onClose(a.gateway.closeUnused)
+	return nil
+}
+
+// checks are what readiness asks, by the dependency's name.
+func (a *app) checks() map[string]func(context.Context) error {
+	checks := map[string]func(context.Context) error{"sql": a.db.Ping}
+	if a.cfg.Exports() {
+		checks["redis"], checks["files"] = a.queue.Ping, a.files.Ping
+	}
+	return checks
+}
+
+func (a *app) openAdmin(ctx context.Context) (err error) {
+	if a.cfg.AdminAddr == "" {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /readyz", a.readyz)
+	if a.admin, err = listen(ctx, "admin", a.cfg.AdminAddr, mux, a.cfg.DrainTimeout, a.log); err != nil {
+		return err
+	}
+	a.onClose(a.admin.closeUnused)
+	return nil
+}
+
+func (a *app) readyz(w http.ResponseWriter, r *http.Request) {
+	for name, check := range a.checks() {
+		if err := check(r.Context()); err != nil {
+			a.log.WarnContext(r.Context(), "not ready", "dependency", name, "error", err)
+			http.Error(w, name+" is not ready", http.StatusServiceUnavailable)
+			return
+		}
+	}
+	_, _ = w.Write([]byte("ready\n")) // a client that has gone does not care
+}
+
+// run works until ctx ends, then drains: first the gateway and the workers, then
+// the reservation API that they need, last the stores.
+func (a *app) run(ctx context.Context) error {
+	inner, stopInner := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopInner()
+	front, frontCtx := errgroup.WithContext(ctx)
+	back, backCtx := errgroup.WithContext(inner)
+	if a.reservations != nil {
+		back.Go(func() error { return a.reservations.run(backCtx) })
+	}
+	if a.admin != nil {
+		back.Go(func() error { return a.admin.run(backCtx) })
+	}
+	front.Go(func() error { // what the others stand on has failed
+		select {
+		case <-backCtx.Done():
+			return context.Cause(backCtx)
+		case <-frontCtx.Done():
+			return nil
+		}
+	})
+	if a.gateway != nil {
+		front.Go(func() error { return a.gateway.run(frontCtx) })
+	}
+	if a.cfg.Plays(config.Worker) {
+		if err := a.startWorker(frontCtx, front); err != nil {
+			return errors.Join(err, a.close())
+		}
+	}
+	err := front.Wait()
+	stopInner()
+	return errors.Join(err, back.Wait(), a.close())
+}
+
+func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
+	runner, err := export.NewRunner(export.Config{
+		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, Logger: a.log,
+		Fetch: pool.New(a.cfg.FetchSlots), Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
+		Lease: a.cfg.Lease, Retention: a.cfg.Retention,
+	})
+	if err != nil {
+		return err
+	}
+	worker := jobs.NewWorker(jobs.WorkerConfig{
+		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, ID: workerID(),
+		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
+	})
+	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
+		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+	})
+	group.Go(func() error { return worker.Run(ctx) })
+	group.Go(func() error { return sweeper.Run(ctx) })
+	return nil
+}
+
+func workerID() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"rowmill/internal/exportclient"
+	"rowmill/internal/testdb"
+)
+
+const (
+	testToken    = "test-public-token-0123456789"
+	serviceToken = "test-service-token-0123456789"
+)
+
+// binary builds the product once, as it is shipped.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "rowmill-test-*")
+	if err != nil {
+		return "", err
+	}
+	binaryDir = dir
+	path := filepath.Join(dir, "rowmill")
+	build := exec.Command("go", "build", "-o", path, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+var binaryDir string // removed by TestMain
+
+// house is a MariaDB, a Redis, a file directory, and the processes of the product on them.
+type house struct {
+	dsn, redis, files string
+	env               []string
+	apiURL, gateway   string
+	workers           []*process
+}
+
+// newHouse migrates the database and starts the reservation API and the gateway.
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{dsn: testdb.MySQL(t), redis: testdb.Redis(t), files: t.TempDir()}
+	h.env = append(os.Environ(), "ROWMILL_MYSQL_DSN="+h.dsn, "ROWMILL_REDIS_URL="+h.redis, "ROWMILL_BLOB_URL=file://"+h.files,
+		"ROWMILL_TOKEN="+testToken, "ROWMILL_SERVICE_TOKEN="+serviceToken, "ROWMILL_LOG_FORMAT=json", "ROWMILL_LEASE=3s", "ROWMILL_SWEEP_EVERY=200ms")
+	h.tool(t, "migrate")
+	return h
+}
+
+// serve starts the roles that have addresses; the house must have its data by then.
+func (h *house) serve(t *testing.T) {
+	t.Helper()
+	h.apiURL = h.start(t, "--roles=reservations", "--reservations-addr=127.0.0.1:0").addr(t)
+	h.gateway = h.start(t, "--roles=gateway", "--gateway-addr=127.0.0.1:0").addr(t)
+}
+
+func (h *house) client() *exportclient.Client { return exportclient.New(h.gateway, testToken) }
+
+func (h *house) worker(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := h.start(t, append([]string{"--roles=worker"}, args...)...)
+	h.workers = append(h.workers, p)
+	return p
+}
+
+// tool runs a command to its end and gives what it says.
+func (h *house) tool(t *testing.T, args ...string) string {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Env = h.env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("rowmill %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+// process is a running `rowmill serve`.
+type process struct {
+	cmd    *exec.Cmd
+	addrs  chan string
+	exited chan struct{}
+	mu     sync.Mutex
+	log    bytes.Buffer
+}
+
+func (h *house) start(t *testing.T, args ...string) *process {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.apiURL != "" {
+		args = append(args, "--reservations-url="+h.apiURL)
+	} else if !strings.Contains(args[0], "reservations") {
+		t.Fatal("serve first: a worker needs the reservation API")
+	}
+	p := &process{cmd: exec.Command(path, append([]string{"serve"}, args...)...), addrs: make(chan string, 4), exited: make(chan struct{})}
+	p.cmd.Env = h.env
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go p.read(stderr)
+	t.Cleanup(func() {
+		p.signal(t, syscall.SIGTERM)
+		p.wait(t)
+		if t.Failed() {
+			t.Logf("rowmill serve %s:\n%s", strings.Join(args, " "), p.log.String())
+		}
+	})
+	return p
+}
+
+// read keeps the log, gives the addresses in it, and waits for the process's end.
+func (p *process) read(stderr interface{ Read([]byte) (int, error) }) {
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		var line struct{ Msg, Addr string }
+		p.mu.Lock()
+		p.log.Write(append(lines.Bytes(), '\n'))
+		p.mu.Unlock()
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "listening" {
+			p.addrs <- "http://" + line.Addr
+		}
+	}
+	_ = p.cmd.Wait() // how it ended is told by ProcessState
+	close(p.exited)
+}
+
+func (p *process) addr(t *testing.T) string {
+	t.Helper()
+	select {
+	case a := <-p.addrs:
+		return a
+	case <-p.exited:
+	case <-time.After(30 * time.Second):
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t.Fatalf("the process does not listen:\n%s", p.log.String())
+	return ""
+}
+
+func (p *process) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("send %v: %v", s, err)
+	}
+}
+
+func (p *process) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(30 * time.Second):
+		p.signal(t, syscall.SIGKILL)
+		<-p.exited
+		t.Error("the process did not end within 30 s of its signal")
+	}
+}
+
+// awaitJob waits until the job is as asked.
+func awaitJob(t *testing.T, c *exportclient.Client, id string, is func(exportclient.Job) bool) exportclient.Job {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var last exportclient.Job
+	_, err := c.Follow(ctx, id, 20*time.Millisecond, func(j exportclient.Job) {
+		if last = j; is(j) {
+			cancel()
+		}
+	})
+	if !is(last) {
+		t.Fatalf("job %s is %s in phase %s with %d of %d rows, failure %+v, %v", id, last.Status, last.Phase, last.RowsWritten, last.RowsExpected, last.Failure, err)
+	}
+	return last
+}

@@ -1,0 +1,123 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrLeaseLost ends a run that could not renew its lease: another worker may
+// have taken the job over.
+var ErrLeaseLost = errors.New("the job's lease ran out before it could be renewed")
+
+// reporter writes a run's progress and renews its lease at a fixed pace, and
+// ends the run when the job has moved on.
+type reporter struct {
+	attempts Attempts
+	fence    Fence
+	phase    atomic.Value // Phase
+	expected atomic.Int64
+	written  atomic.Int64
+	peak     atomic.Int64
+	cancel   context.CancelCauseFunc
+	end      context.CancelFunc
+	done     sync.WaitGroup
+}
+
+// startReporter returns the context of the run, which ends with the reason, and its reporter.
+func (r *Runner) startReporter(ctx context.Context, f Fence) (context.Context, *reporter) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	beats, end := context.WithCancel(ctx)
+	rep := &reporter{attempts: r.cfg.Attempts, fence: f, cancel: cancel, end: end}
+	rep.phase.Store(PhaseSnapshot)
+	rep.done.Go(func() { rep.loop(beats, r.cfg) })
+	return ctx, rep
+}
+
+// stop ends the reports and waits for the one under way. The run's context stays.
+func (rep *reporter) stop() {
+	rep.end()
+	rep.done.Wait()
+}
+
+func (rep *reporter) loop(ctx context.Context, cfg Config) {
+	ticks := time.NewTicker(cfg.ReportEvery)
+	defer ticks.Stop()
+	lease := cfg.Now().Add(cfg.Lease)
+	for {
+		rep.samplePeak()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		next := cfg.Now().Add(cfg.Lease)
+		err := rep.report(ctx, next, cfg.ReportEvery*2)
+		switch {
+		case err == nil:
+			lease = next
+		case errors.Is(err, ErrFenced):
+			rep.cancel(ErrFenced)
+			return
+		case ctx.Err() != nil:
+			return
+		case cfg.Now().After(lease):
+			rep.cancel(ErrLeaseLost)
+			return
+		default:
+			cfg.Logger.WarnContext(ctx, "progress could not be stored", "error", err)
+		}
+	}
+}
+
+func (rep *reporter) report(ctx context.Context, lease time.Time, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return rep.attempts.Report(ctx, rep.fence, Progress{Phase: rep.phase.Load().(Phase), Expected: rep.expected.Load(), Written: rep.written.Load()}, lease)
+}
+
+func (rep *reporter) enter(p Phase)  { rep.phase.Store(p) }
+func (rep *reporter) expect(n int64) { rep.expected.Store(n) }
+func (rep *reporter) wrote(n int64)  { rep.written.Store(n) }
+
+// samplePeak notes how much memory the process holds: what the runtime has
+// mapped less what it has given back.
+func (rep *reporter) samplePeak() {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	if held := int64(s[0].Value.Uint64() - s[1].Value.Uint64()); held > rep.peak.Load() {
+		rep.peak.Store(held)
+	}
+}
+
+func (rep *reporter) peakMemory() int64 {
+	rep.samplePeak()
+	return rep.peak.Load()
+}
+
+// phaseClock measures how long each phase takes, in seconds.
+type phaseClock struct {
+	now     func() time.Time
+	phase   Phase
+	since   time.Time
+	seconds map[Phase]float64
+}
+
+func newPhaseClock(now func() time.Time) *phaseClock {
+	return &phaseClock{now: now, seconds: map[Phase]float64{}}
+}
+
+func (c *phaseClock) enter(p Phase) {
+	c.end()
+	c.phase, c.since = p, c.now()
+}
+
+func (c *phaseClock) end() {
+	if c.phase != "" {
+		c.seconds[c.phase] += c.now().Sub(c.since).Seconds()
+		c.phase = ""
+	}
+}

@@ -1,0 +1,171 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"rowmill/export/sheet"
+	"rowmill/internal/fault"
+	"rowmill/internal/pool"
+)
+
+// Config is what a Runner needs.
+type Config struct {
+	Datasets []Dataset
+	Attempts Attempts
+	Files    Files
+	Logger   *slog.Logger
+
+	Fetch  *pool.Pool // calls to the sources, of all jobs together
+	Encode *pool.Pool // chunks being encoded, of all jobs together
+	Window int        // pages a job holds between fetch and file; default 8
+
+	ReportEvery time.Duration // default 500 ms
+	Lease       time.Duration // how long a silent worker keeps its job; default 15 s
+	Retention   time.Duration // how long a file is kept; default 7 days
+	Product     string        // who made the file, for its info sheet; default "Rowmill"
+	Now         func() time.Time
+}
+
+// Defaults of a Config.
+const (
+	DefaultWindow      = 8
+	DefaultReportEvery = 500 * time.Millisecond
+	DefaultLease       = 15 * time.Second
+	DefaultRetention   = 7 * 24 * time.Hour
+)
+
+// Validate says what is missing or wrong, all of it.
+func (c Config) Validate() error {
+	var errs []error
+	for _, x := range []struct {
+		missing bool
+		name    string
+	}{{len(c.Datasets) == 0, "Datasets"}, {c.Attempts == nil, "Attempts"}, {c.Files == nil, "Files"}, {c.Logger == nil, "Logger"}, {c.Fetch == nil, "Fetch"}, {c.Encode == nil, "Encode"}} {
+		if x.missing {
+			errs = append(errs, fmt.Errorf("export: Config.%s is missing", x.name))
+		}
+	}
+	if c.Lease < 4*c.ReportEvery {
+		errs = append(errs, fmt.Errorf("export: Config.Lease %v is too short for a report every %v: at least four reports must fit", c.Lease, c.ReportEvery))
+	}
+	return errors.Join(errs...)
+}
+
+// Runner runs claimed jobs. It is safe for concurrent use.
+type Runner struct {
+	cfg      Config
+	datasets map[string]Dataset
+}
+
+// NewRunner returns a Runner, or what is wrong with the Config.
+func NewRunner(c Config) (*Runner, error) {
+	if c.Window == 0 {
+		c.Window = DefaultWindow
+	}
+	if c.ReportEvery == 0 {
+		c.ReportEvery = DefaultReportEvery
+	}
+	if c.Lease == 0 {
+		c.Lease = DefaultLease
+	}
+	if c.Retention == 0 {
+		c.Retention = DefaultRetention
+	}
+	if c.Product == "" {
+		c.Product = "Rowmill"
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	r := &Runner{cfg: c, datasets: map[string]Dataset{}}
+	for _, d := range c.Datasets {
+		r.datasets[d.Name] = d
+	}
+	return r, nil
+}
+
+// Lease is how long a claim holds before its first report.
+func (r *Runner) Lease() time.Duration { return r.cfg.Lease }
+
+// Run makes the file of a job that has been claimed, and publishes it. If it
+// returns an error the job is as it was and no file is left; the caller decides
+// whether it runs again. ErrFenced means that the job is no longer this attempt's.
+func (r *Runner) Run(ctx context.Context, job Job) error {
+	fence := Fence{JobID: job.ID, Attempt: job.Attempt}
+	ctx, rep := r.startReporter(ctx, fence)
+	defer rep.stop()
+
+	a := &attempt{Runner: r, job: job, fence: fence, rep: rep, clock: newPhaseClock(r.cfg.Now)}
+	key := FileKey(job)
+	if err := a.make(ctx, key); err != nil {
+		rep.stop()
+		if stopped := context.Cause(ctx); stopped != nil && !errors.Is(err, stopped) {
+			err = fmt.Errorf("%w (%w)", stopped, err)
+		}
+		r.discard(ctx, key)
+		return err
+	}
+	return nil
+}
+
+// discard removes what an attempt may have stored, also when ctx has ended.
+func (r *Runner) discard(ctx context.Context, key string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := r.cfg.Files.Delete(ctx, key); err != nil {
+		r.cfg.Logger.WarnContext(ctx, "a file of an ended attempt is left to the sweeper", "key", key, "error", err)
+	}
+}
+
+// FileKey names the file of the job's current attempt. Each attempt has its own,
+// so a run that lives on after its fence cannot touch a later one's file.
+func FileKey(j Job) string {
+	return fmt.Sprintf("exports/%s.%d.%s", j.ID, j.Attempt, j.Request.Format)
+}
+
+// JobOfFile gives the id of the job that a file key belongs to.
+func JobOfFile(key string) (id string, ok bool) {
+	name, ours := strings.CutPrefix(key, "exports/")
+	id, _, dotted := strings.Cut(name, ".")
+	return id, ours && dotted
+}
+
+// plan is a request made concrete: what to read and what file to write.
+type plan struct {
+	dataset Dataset
+	columns []Column
+	fields  []string
+	at      []int // place of each column's value among the fields
+	spec    sheet.Spec
+}
+
+// plan checks the request against the catalog as it is now.
+func (r *Runner) plan(req Request) (plan, error) {
+	d, ok := r.datasets[req.Dataset]
+	if !ok {
+		return plan{}, fault.New(fault.Invalid, "There is no dataset %q.", req.Dataset)
+	}
+	zone, err := time.LoadLocation(req.TimeZone)
+	if err != nil {
+		return plan{}, fault.Wrap(err, fault.Invalid, "The time zone %q is not known.", req.TimeZone)
+	}
+	p := plan{dataset: d, spec: sheet.Spec{Format: req.Format, Name: d.Title(req.Language), Location: zone}}
+	for _, key := range req.Columns {
+		c, ok := d.Column(key)
+		if !ok {
+			return plan{}, fault.New(fault.Invalid, "The dataset %s has no column %q any more.", d.Name, key)
+		}
+		p.columns = append(p.columns, c)
+		p.fields, p.at = addFields(p.fields, p.at, c)
+		p.spec.Columns = append(p.spec.Columns, sheet.Column{Title: c.Title(req.Language), Type: c.Type, Scale: c.Scale, Width: c.Width, Format: c.Format})
+	}
+	return p, nil
+}

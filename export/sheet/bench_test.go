@@ -1,0 +1,90 @@
+package sheet_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+
+	"rowmill/export/sheet"
+)
+
+// BenchmarkEncode encodes pages of 1,000 rows of 20 columns on one goroutine.
+func BenchmarkEncode(b *testing.B) {
+	rows := reservations(1000)
+	for _, format := range []sheet.Format{sheet.XLSX, sheet.CSV} {
+		b.Run(string(format), func(b *testing.B) {
+			e, err := sheet.New(io.Discard, sheet.Spec{Format: format, Columns: reservationColumns})
+			if err != nil {
+				b.Fatal(err)
+			}
+			spans := e.Place(rows)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := e.Encode(spans[0]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*len(rows))/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// BenchmarkFile writes 100,000 rows of 20 columns, in pages, on some goroutines.
+func BenchmarkFile(b *testing.B) {
+	rows := reservations(100_000)
+	for _, workers := range []int{1, 2} {
+		for _, page := range []int{500, 2000} {
+			b.Run(fmt.Sprintf("workers=%d/page=%d", workers, page), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					e, err := sheet.New(io.Discard, sheet.Spec{Format: sheet.XLSX, Columns: reservationColumns})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if err := writeParallel(e, rows, page, workers); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.N*len(rows))/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}
+
+func BenchmarkPlace(b *testing.B) {
+	rows := reservations(1000)
+	e, err := sheet.New(io.Discard, sheet.Spec{Format: sheet.XLSX, Columns: reservationColumns})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Place(rows)
+	}
+}
+
+// BenchmarkVerify reads a file of 100,000 rows of 20 columns back.
+func BenchmarkVerify(b *testing.B) {
+	rows := reservations(100_000)
+	for _, format := range []sheet.Format{sheet.XLSX, sheet.CSV} {
+		b.Run(string(format), func(b *testing.B) {
+			var out bytes.Buffer
+			e, err := sheet.New(&out, sheet.Spec{Format: format, Columns: reservationColumns})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := writeParallel(e, rows, 2000, 2); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				c, err := sheet.Verify(b.Context(), format, bytes.NewReader(out.Bytes()), int64(out.Len()))
+				if err != nil || c.Rows() != int64(len(rows)) {
+					b.Fatal(c, err)
+				}
+			}
+			b.ReportMetric(float64(b.N*len(rows))/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"rowmill/export"
+	"rowmill/reservation"
+)
+
+// Jobs is the job table.
+type Jobs interface {
+	// Insert stores a job. Where the requester has used the key before, or has an
+	// equal request alive, it gives that job and created is false.
+	Insert(ctx context.Context, job export.Job, idempotencyKey string) (stored export.Job, created bool, err error)
+	Get(ctx context.Context, id string) (export.Job, error)
+	History(ctx context.Context, h export.History) ([]export.Job, error)
+	// Cancel ends a job that is alive; changed is false if it was final already.
+	Cancel(ctx context.Context, id string, at time.Time) (job export.Job, changed bool, err error)
+}
+
+// Board is what is known of waiting and working.
+type Board interface {
+	// Ahead gives the queued jobs that come before job in its queue.
+	Ahead(ctx context.Context, job export.Job) (int64, error)
+	Workers(ctx context.Context, at time.Time) (export.Workers, error)
+}
+
+// Queue carries jobs to the workers.
+type Queue interface {
+	Enqueue(ctx context.Context, job export.Job) error
+	// Cancel asks a running attempt to stop, at best effort.
+	Cancel(ctx context.Context, job export.Job) error
+}
+
+// Reservations is the internal reservation API.
+type Reservations interface {
+	List(ctx context.Context, q reservation.Query, w reservation.Window, fields []reservation.Field, withTotal bool) (reservation.List, error)
+	Count(ctx context.Context, q reservation.Query) (int64, error)
+}
+
+// Files is where published files lie.
+type Files interface {
+	Open(ctx context.Context, key string) (export.Reader, error)
+}
+
+// Config is what a gateway needs. The interfaces, Datasets and Token are
+// required; the rest has defaults.
+type Config struct {
+	Jobs         Jobs
+	Board        Board
+	Queue        Queue
+	Reservations Reservations
+	Files        Files
+	Datasets     []export.Dataset
+
+	// Token is the bearer token of the one user there is, Subject.
+	Token string
+	// Checks are what /readyz asks, by the name of the dependency.
+	Checks map[string]func(ctx context.Context) error
+
+	Logger *slog.Logger     // default: discards
+	Now    func() time.Time // default: time.Now
+
+	// SmallRows is the most rows that an export of the small queue is expected to
+	// have. Default 20,000.
+	SmallRows int64
+	// Retention is how long a file is kept, for the pages that say so. Default 7 days.
+	Retention time.Duration
+	// BaseURL is put before the paths of links, without a slash at its end.
+	// Default "": links are paths.
+	BaseURL string
+	// AllowedOrigins are the origins of browsers' pages that may call. Default none.
+	AllowedOrigins []string
+
+	DefaultTimeZone string // IANA name. Default "UTC"
+	DefaultLanguage string // "ko" or "en". Default "en"
+
+	// PollInterval is how often an event stream looks at its job. Default 500 ms.
+	PollInterval time.Duration
+	// MaxStreams is the most event streams open at once. Default 200.
+	MaxStreams int
+}
+
+// Subject is the requester that the development token stands for.
+const Subject = "developer"
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.SmallRows = cmp.Or(c.SmallRows, 20_000)
+	c.Retention = cmp.Or(c.Retention, 7*24*time.Hour)
+	c.DefaultTimeZone = cmp.Or(c.DefaultTimeZone, "UTC")
+	c.DefaultLanguage = cmp.Or(c.DefaultLanguage, "en")
+	c.PollInterval = cmp.Or(c.PollInterval, 500*time.Millisecond)
+	c.MaxStreams = cmp.Or(c.MaxStreams, 200)
+	return c
+}
+
+// Validate names everything that is missing or out of bounds.
+func (c Config) Validate() error {
+	var errs []error
+	require := func(ok bool, what string) {
+		if !ok {
+			errs = append(errs, errors.New(what))
+		}
+	}
+	require(c.Jobs != nil, "Jobs is missing")
+	require(c.Board != nil, "Board is missing")
+	require(c.Queue != nil, "Queue is missing")
+	require(c.Reservations != nil, "Reservations is missing")
+	require(c.Files != nil, "Files is missing")
+	require(len(c.Datasets) > 0, "Datasets is empty")
+	require(c.Token != "", "Token is empty")
+	require(c.SmallRows >= 0, "SmallRows is negative")
+	require(c.PollInterval > 0, "PollInterval is not positive")
+	require(c.MaxStreams > 0, "MaxStreams is not positive")
+	require(c.DefaultLanguage == "ko" || c.DefaultLanguage == "en", `DefaultLanguage is neither "ko" nor "en"`)
+	if _, err := location(c.DefaultTimeZone); err != nil {
+		errs = append(errs, fmt.Errorf("DefaultTimeZone: %w", err))
+	}
+	if base, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || base.Host == "" || strings.HasSuffix(c.BaseURL, "/")) {
+		errs = append(errs, fmt.Errorf("BaseURL %q is not as https://host or https://host/path", c.BaseURL))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("gateway config: %w", err)
+	}
+	return nil
+}
+
+// location loads an IANA zone. "" and "Local" are refused: they mean another
+// zone on another machine.
+func location(name string) (*time.Location, error) {
+	if name == "" || name == "Local" {
+		return nil, fmt.Errorf("%q is not an IANA time zone", name)
+	}
+	return time.LoadLocation(name)
+}

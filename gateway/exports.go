@@ -1,0 +1,165 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"rowmill/export"
+	"rowmill/internal/fault"
+)
+
+const exportsPath = "/api/v1/exports"
+
+type createInput struct {
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" pattern:"^[!-~]+$" doc:"Visible ASCII. The same key with the same order gives the same job, for ever; with another order it is a conflict"`
+	Body           Order
+
+	request export.Request
+}
+
+// Resolve checks what only the gateway can, in one go with huma's own checks.
+func (in *createInput) Resolve(ctx huma.Context) []error {
+	s := ctx.Context().Value(serverKey{}).(*Server)
+	var wrong []ProblemItem
+	in.request, wrong = s.orders.request(in.Body)
+	errs := make([]error, len(wrong))
+	for i, w := range wrong {
+		errs[i] = &huma.ErrorDetail{Location: w.Location, Message: w.Message}
+	}
+	return errs
+}
+
+// serverKey finds the gateway in the context of a huma call.
+type serverKey struct{}
+
+type jobOutput struct {
+	RetryAfter string `header:"Retry-After" doc:"Seconds until it is worth asking again, while the job is alive"`
+	Body       JobView
+}
+
+type createOutput struct {
+	Location   string `header:"Location" doc:"The job"`
+	RetryAfter string `header:"Retry-After" doc:"Seconds until it is worth asking, while the job is alive"`
+	Body       JobView
+}
+
+func (s *Server) createExport(ctx context.Context, in *createInput) (*createOutput, error) {
+	job, err := s.orders.place(ctx, in.request, in.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	return &createOutput{Location: s.jobURL(job.ID), RetryAfter: retryAfter(job), Body: s.view(ctx, job)}, nil
+}
+
+// retryAfter is a second while there will be news.
+func retryAfter(job export.Job) string {
+	if job.Status.Final() {
+		return ""
+	}
+	return "1"
+}
+
+type jobInput struct {
+	ID string `path:"id" maxLength:"64" doc:"The job's id"`
+}
+
+// job gives the caller's job; another's is not found.
+func (s *Server) job(ctx context.Context, id string) (export.Job, error) {
+	job, err := s.cfg.Jobs.Get(ctx, id)
+	switch {
+	case fault.KindOf(err) == fault.NotFound && err != nil, err == nil && job.RequestedBy != requestOf(ctx).subject:
+		return export.Job{}, fault.New(fault.NotFound, "There is no export %q.", id)
+	case err != nil:
+		return export.Job{}, fmt.Errorf("get job %s: %w", id, err)
+	}
+	return job, nil
+}
+
+func (s *Server) getExport(ctx context.Context, in *jobInput) (*jobOutput, error) {
+	job, err := s.job(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &jobOutput{RetryAfter: retryAfter(job), Body: s.view(ctx, job)}, nil
+}
+
+func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, error) {
+	if _, err := s.job(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	job, changed, err := s.cfg.Jobs.Cancel(ctx, in.ID, s.cfg.Now())
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cancel job %s: %w", in.ID, err)
+	case !changed && job.Status != export.Canceled:
+		return nil, fault.New(fault.Conflict, "The export is %s already; it cannot be canceled.", job.Status)
+	case changed:
+		s.log(ctx).InfoContext(ctx, "export canceled", "job_id", job.ID)
+		if err := s.cfg.Queue.Cancel(context.WithoutCancel(ctx), job); err != nil {
+			s.log(ctx).WarnContext(ctx, "running attempt not told; its next report will be refused", "job_id", job.ID, "error", err)
+		}
+	}
+	return &jobOutput{Body: s.view(ctx, job)}, nil
+}
+
+type historyInput struct {
+	Status string `query:"status" enum:"queued,running,succeeded,failed,canceled,expired" doc:"Only jobs with this status"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The most jobs of the page"`
+	Before string `query:"before" maxLength:"64" doc:"Id of a job: the page has those older than it"`
+}
+
+type historyOutput struct {
+	Link string    `header:"Link" doc:"The next page, rel=next, if there may be one"`
+	Body []JobView `nullable:"false"`
+}
+
+func (s *Server) exportHistory(ctx context.Context, in *historyInput) (*historyOutput, error) {
+	jobs, err := s.cfg.Jobs.History(ctx, export.History{
+		RequestedBy: requestOf(ctx).subject, Status: export.Status(in.Status), Before: in.Before, Limit: in.Limit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	out := &historyOutput{Body: make([]JobView, len(jobs))}
+	for i, job := range jobs {
+		out.Body[i] = withoutPlaces(s.plainView(job))
+	}
+	if len(jobs) == in.Limit {
+		next := url.Values{"before": {jobs[len(jobs)-1].ID}, "limit": {strconv.Itoa(in.Limit)}}
+		if in.Status != "" {
+			next.Set("status", in.Status)
+		}
+		out.Link = fmt.Sprintf("<%s%s?%s>; rel=\"next\"", s.cfg.BaseURL, exportsPath, next.Encode())
+	}
+	return out, nil
+}
+
+func (s *Server) exportRoutes() {
+	register(s, huma.Operation{
+		OperationID: "create-export", Method: http.MethodPost, Path: exportsPath, Tags: []string{"Exports"},
+		DefaultStatus: http.StatusAccepted, MaxBodyBytes: 1 << 20,
+		Summary: "Ask for an export",
+		Description: "Makes a job and answers at once, with its address in Location. Asking the same again while that job is alive, " +
+			"as by a double click, gives the same job: again 202, with the same Location.",
+	}, s.createExport, 400, 401, 408, 409, 413, 415, 500, 503)
+	register(s, huma.Operation{
+		OperationID: "list-exports", Method: http.MethodGet, Path: exportsPath, Tags: []string{"Exports"},
+		Summary: "The history, newest first", RejectUnknownQueryParameters: true,
+	}, s.exportHistory, 400, 401, 500, 503)
+	register(s, huma.Operation{
+		OperationID: "get-export", Method: http.MethodGet, Path: exportsPath + "/{id}", Tags: []string{"Exports"},
+		Summary: "A job and how it fares", RejectUnknownQueryParameters: true,
+	}, s.getExport, 400, 401, 404, 500, 503)
+	register(s, huma.Operation{
+		OperationID: "cancel-export", Method: http.MethodDelete, Path: exportsPath + "/{id}", Tags: []string{"Exports"},
+		DefaultStatus: http.StatusOK, Summary: "Cancel a job", RejectUnknownQueryParameters: true,
+		Description: "A job that is queued or running is canceled for good. Canceling it again changes nothing; one that has ended otherwise is a conflict.",
+	}, s.cancelExport, 400, 401, 404, 409, 500, 503)
+	s.fileRoutes()
+	s.eventRoutes()
+}

@@ -1,0 +1,105 @@
+// Package gateway is Rowmill's public HTTP API: it takes orders for exports,
+// says how they fare, hands out their files, and serves the list view that the
+// orders are made from. It owns who may call, what a caller reads of an error,
+// and the OpenAPI document; jobs, rows and files belong to others, whom it knows
+// by the small interfaces in this package.
+//
+// Every error is an RFC 9457 problem whose type is urn:rowmill:problem:<kind>.
+package gateway
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/labstack/echo/v4"
+)
+
+// Server is the gateway. It is an http.Handler and safe for concurrent use.
+type Server struct {
+	cfg     Config
+	echo    *echo.Echo
+	api     huma.API
+	orders  *orders
+	token   [sha256.Size]byte
+	streams chan struct{} // a slot for each open event stream
+	page    []byte
+	pageCSP string
+
+	draining chan struct{}
+	drain    sync.Once
+}
+
+// New returns a gateway, or an error that says what its Config lacks.
+func New(cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	token := sha256.Sum256([]byte(cfg.Token))
+	cfg.Token = "" // the hash is enough, and a printed Server shows no secret
+	s := &Server{
+		cfg:      cfg,
+		echo:     echo.New(),
+		orders:   newOrders(cfg),
+		token:    token,
+		streams:  make(chan struct{}, cfg.MaxStreams),
+		draining: make(chan struct{}),
+	}
+	var err error
+	if s.page, s.pageCSP, err = landingPage(cfg); err != nil {
+		return nil, err
+	}
+	s.echo.HideBanner, s.echo.HidePort = true, true
+	s.echo.HTTPErrorHandler = s.writeError
+	s.use()
+	s.api = newAPI(s)
+	s.routes()
+	return s, nil
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// Drain ends the event streams and makes /readyz fail, so that a shutdown need
+// not wait for watchers. Everything else goes on being served.
+func (s *Server) Drain() { s.drain.Do(func() { close(s.draining) }) }
+
+func (s *Server) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// Bounds of the HTTP server. Reading is cut, writing is not: a download may take
+// as long as it moves, and an event stream bounds each of its writes.
+const (
+	headerTimeout  = 10 * time.Second
+	readTimeout    = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+	maxQueryBytes  = 32 << 10 // 1,000 ids of a getMany fit
+)
+
+// HTTPServer returns a server for the gateway with its bounds set, which drains
+// at Shutdown.
+func (s *Server) HTTPServer(addr string) *http.Server {
+	srv := &http.Server{
+		Addr:              addr,
+		Handler:           s,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+	}
+	srv.RegisterOnShutdown(s.Drain)
+	return srv
+}
+
+// Routes gives the routes, for the check that each is documented.
+func (s *Server) Routes() []*echo.Route { return s.echo.Routes() }

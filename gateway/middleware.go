@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"rowmill/internal/fault"
+)
+
+// exposedHeaders are those that a browser's page may read beyond the plain ones.
+var exposedHeaders = []string{
+	"X-Total-Count", "Location", "Retry-After", "Link", "ETag", "Content-Disposition",
+	"Repr-Digest", "Accept-Ranges", "Content-Range", "X-Request-Id",
+}
+
+// openPaths need no token: they hold no data.
+var openPaths = map[string]bool{"/": true, "/livez": true, "/readyz": true, "/openapi.json": true}
+
+func (s *Server) use() {
+	s.echo.Use(s.observe, s.secure)
+	if len(s.cfg.AllowedOrigins) > 0 {
+		s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
+			AllowOrigins:  s.cfg.AllowedOrigins,
+			AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
+			AllowHeaders:  []string{"Authorization", "Content-Type", "Idempotency-Key", "Range", "If-Range", "X-Request-Id", "traceparent"},
+			ExposeHeaders: exposedHeaders,
+			MaxAge:        600,
+		}))
+	}
+	s.echo.Use(s.authenticate, s.bound)
+}
+
+// observe names the call, answers its error or panic, and logs how it ended.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := s.cfg.Now()
+		req, ctx := identify(c.Request())
+		c.SetRequest(c.Request().WithContext(ctx))
+		c.Response().Header().Set("X-Request-Id", req.id)
+		if err := s.guard(c, next); err != nil {
+			s.writeError(err, c)
+		}
+		level := slog.LevelInfo
+		if openPaths[c.Path()] {
+			level = slog.LevelDebug // probes come every few seconds
+		}
+		s.log(ctx).Log(ctx, level, "request answered",
+			"method", c.Request().Method, "route", c.Path(), "status", c.Response().Status,
+			"bytes", c.Response().Size, "duration", s.cfg.Now().Sub(start), "subject", req.subject)
+		return nil
+	}
+}
+
+// guard makes a panic an error, but for the one by which a handler hangs up.
+func (s *Server) guard(c echo.Context, next echo.HandlerFunc) (err error) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if r == http.ErrAbortHandler {
+			panic(r)
+		}
+		err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+	}()
+	return next(c)
+}
+
+// secure sets the headers that hold for every answer; a handler may overwrite them.
+func (s *Server) secure(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
+		return next(c)
+	}
+}
+
+// authenticate lets a bearer of the token pass; paths without data are open.
+func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if openPaths[c.Path()] {
+			return next(c)
+		}
+		scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") || token == "" {
+			c.Response().Header().Set("WWW-Authenticate", `Bearer realm="rowmill"`)
+			return fault.New(fault.Unauthorized, "Send your token in the Authorization header, as: Bearer <token>.")
+		}
+		got := sha256.Sum256([]byte(token)) // equal lengths, so that the time tells nothing
+		if subtle.ConstantTimeCompare(got[:], s.token[:]) != 1 {
+			c.Response().Header().Set("WWW-Authenticate", `Bearer realm="rowmill", error="invalid_token"`)
+			return fault.New(fault.Unauthorized, "The token is not valid.")
+		}
+		requestOf(c.Request().Context()).subject = Subject
+		return next(c)
+	}
+}
+
+// bound refuses a query that is too long to be meant.
+func (s *Server) bound(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if n := len(c.Request().URL.RawQuery); n > maxQueryBytes {
+			return echo.NewHTTPError(http.StatusRequestURITooLong, fmt.Sprintf("The query has %d bytes; %d are allowed.", n, maxQueryBytes))
+		}
+		return next(c)
+	}
+}

@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+
+	"rowmill/internal/telemetry"
+)
+
+// request is what a call is known by.
+type request struct {
+	id          string // X-Request-Id
+	traceParent string // W3C trace context
+	subject     string // "" until the token is seen
+}
+
+type requestKey struct{}
+
+// requestOf gives the call that ctx belongs to; outside of one, an empty one.
+func requestOf(ctx context.Context) *request {
+	if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		return r
+	}
+	return &request{}
+}
+
+// identify takes the caller's request id and trace, or makes new ones.
+func identify(r *http.Request) (*request, context.Context) {
+	ctx := telemetry.WithTraceParent(r.Context(), r.Header.Get("traceparent"))
+	req := &request{id: r.Header.Get("X-Request-Id"), traceParent: telemetry.TraceParent(ctx)}
+	if !visibleASCII(req.id, maxRequestID) {
+		req.id = rand.Text()
+	}
+	return req, context.WithValue(ctx, requestKey{}, req)
+}
+
+const maxRequestID = 128
+
+// visibleASCII reports whether s has 1 to limit bytes, each of them 0x21 to 0x7E.
+func visibleASCII(s string, limit int) bool {
+	if s == "" || len(s) > limit {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < '!' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// log gives the logger for what happens during the call of ctx.
+func (s *Server) log(ctx context.Context) *slog.Logger { return logger(s.cfg.Logger, ctx) }
+
+func logger(l *slog.Logger, ctx context.Context) *slog.Logger {
+	return l.With("request_id", requestOf(ctx).id)
+}

@@ -1,0 +1,214 @@
+// Package config is everything that can be set, from flags and ROWMILL_*
+// variables, with its defaults and its bounds. Nothing else reads the environment.
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Role is a part of the system that a process can play.
+type Role string
+
+const (
+	Gateway      Role = "gateway"
+	Worker       Role = "worker"
+	Reservations Role = "reservations"
+)
+
+// Config is the configuration of a process. A flag wins over its variable.
+type Config struct {
+	Roles []string `name:"roles" env:"ROWMILL_ROLES" default:"gateway,worker,reservations" sep:"," placeholder:"ROLE,..." help:"Parts this process plays: gateway, worker, reservations."`
+
+	GatewayAddr      string `name:"gateway-addr" env:"ROWMILL_GATEWAY_ADDR" default:"127.0.0.1:8080" help:"Where the public API listens; port 0 takes a free one."`
+	ReservationsAddr string `name:"reservations-addr" env:"ROWMILL_RESERVATIONS_ADDR" default:"127.0.0.1:8081" help:"Where the internal reservation API listens. Not for the public."`
+	ReservationsURL  string `name:"reservations-url" env:"ROWMILL_RESERVATIONS_URL" help:"Where the internal reservation API is found; empty: in this process."`
+	AdminAddr        string `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez and /readyz of this process listen, whatever its roles; empty: nowhere."`
+	BaseURL          string `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it; empty: where it listens."`
+
+	DataDir  string `name:"data-dir" env:"ROWMILL_DATA_DIR" default:"rowmill-data" help:"Where the embedded SQL database and files lie."`
+	MySQLDSN string `name:"mysql-dsn" env:"ROWMILL_MYSQL_DSN" placeholder:"DSN" help:"MySQL or MariaDB, as user:password@tcp(host:port)/database; empty: embedded SQLite."`
+	RedisURL string `name:"redis-url" env:"ROWMILL_REDIS_URL" placeholder:"URL" help:"Redis, as redis://[user:password@]host:port[/db]; empty: embedded."`
+	BlobURL  string `name:"blob-url" env:"ROWMILL_BLOB_URL" placeholder:"URL" help:"Where files go: file:///dir or s3://bucket?region=R&endpoint=URL&use_path_style=true; empty: the data directory."`
+
+	Token        string `name:"token" env:"ROWMILL_TOKEN" placeholder:"SECRET" help:"Bearer token of the public API, at least 16 characters; empty, with everything embedded: a random one in the data directory's file token."`
+	ServiceToken string `name:"service-token" env:"ROWMILL_SERVICE_TOKEN" placeholder:"SECRET" help:"Bearer token between gateway, workers and the reservation API; empty, with all roles in this process: a random one."`
+
+	PageSize     int           `name:"page-size" env:"ROWMILL_PAGE_SIZE" default:"1000" help:"Rows a worker asks for at once, 1 to 5000."`
+	FetchSlots   int           `name:"fetch-slots" env:"ROWMILL_FETCH_SLOTS" default:"4" help:"Pages fetched at once by this process, over all its jobs."`
+	EncodeSlots  int           `name:"encode-slots" env:"ROWMILL_ENCODE_SLOTS" default:"0" help:"Pages encoded at once by this process; 0: one a core."`
+	Window       int           `name:"window" env:"ROWMILL_WINDOW" default:"8" help:"Pages a job holds between fetch and file."`
+	SmallSlots   int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
+	SharedSlots  int           `name:"shared-slots" env:"ROWMILL_SHARED_SLOTS" default:"2" help:"Jobs of either size that run at once beside them."`
+	SmallRows    int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
+	JobTimeout   time.Duration `name:"job-timeout" env:"ROWMILL_JOB_TIMEOUT" default:"2h" help:"Limit of one attempt of a job."`
+	MaxFailures  int           `name:"max-failures" env:"ROWMILL_MAX_FAILURES" default:"5" help:"Attempts of a job that may fail before the job has failed."`
+	Lease        time.Duration `name:"lease" env:"ROWMILL_LEASE" default:"15s" help:"How long a silent worker keeps its job."`
+	SweepEvery   time.Duration `name:"sweep-every" env:"ROWMILL_SWEEP_EVERY" default:"5s" help:"Pace at which lost jobs and messages are looked for."`
+	Retention    time.Duration `name:"retention" env:"ROWMILL_RETENTION" default:"168h" help:"How long a file is kept."`
+	APITimeout   time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
+	SQLConns     int           `name:"sql-conns" env:"ROWMILL_SQL_CONNS" default:"16" help:"Most connections to the SQL database."`
+	DrainTimeout time.Duration `name:"drain-timeout" env:"ROWMILL_DRAIN_TIMEOUT" default:"10s" help:"How long open requests may last at shutdown."`
+
+	TimeZone string `name:"time-zone" env:"ROWMILL_TIME_ZONE" default:"Asia/Seoul" help:"Time zone of a file whose request names none."`
+	Language string `name:"language" env:"ROWMILL_LANGUAGE" default:"en" help:"Language of a file whose request names none: en or ko."`
+
+	LogFormat string `name:"log-format" env:"ROWMILL_LOG_FORMAT" default:"text" help:"text or json."`
+	LogLevel  string `name:"log-level" env:"ROWMILL_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+}
+
+// Plays reports whether the process plays the role.
+func (c *Config) Plays(r Role) bool { return slices.Contains(c.Roles, string(r)) }
+
+// Embedded reports whether the process needs no other server.
+func (c *Config) Embedded() bool { return c.MySQLDSN == "" && c.RedisURL == "" }
+
+// Exports reports whether the process has to do with jobs and files: the
+// reservation API alone needs the SQL database and nothing else.
+func (c *Config) Exports() bool { return c.Plays(Gateway) || c.Plays(Worker) }
+
+// Blobs gives the file store's URL.
+func (c *Config) Blobs() string {
+	if c.BlobURL != "" {
+		return c.BlobURL
+	}
+	dir, err := filepath.Abs(filepath.Join(c.DataDir, "files"))
+	if err != nil {
+		dir = filepath.Join(c.DataDir, "files")
+	}
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
+}
+
+// Encoders gives the number of encode slots.
+func (c *Config) Encoders() int { return cmp.Or(c.EncodeSlots, runtime.GOMAXPROCS(0)) }
+
+// Level gives the log level.
+func (c *Config) Level() slog.Level {
+	var l slog.Level
+	_ = l.UnmarshalText([]byte(c.LogLevel)) // Check has seen it
+	return l
+}
+
+// Check gives everything that is wrong, each with the flag's name. (kong calls a
+// method Validate on its own, before all that is wrong is known.)
+func (c *Config) Check() error {
+	var p problems
+	p.roles(c)
+	p.addresses(c)
+	p.stores(c)
+	p.numbers(c)
+	if _, err := time.LoadLocation(c.TimeZone); err != nil {
+		p.add("time-zone", "%q is not a known IANA time zone, like Asia/Seoul", c.TimeZone)
+	}
+	p.oneOf("language", c.Language, "en", "ko")
+	p.oneOf("log-format", c.LogFormat, "text", "json")
+	p.oneOf("log-level", c.LogLevel, "debug", "info", "warn", "error")
+	return errors.Join(p...)
+}
+
+// problem is what is wrong with one flag.
+type problem struct{ flag, detail string }
+
+func (p problem) Error() string { return "--" + p.flag + ": " + p.detail }
+
+type problems []error
+
+func (p *problems) add(flag, format string, args ...any) {
+	*p = append(*p, problem{flag, fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) oneOf(flag, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		p.add(flag, "%q is none of %s", value, strings.Join(allowed, ", "))
+	}
+}
+
+func (p *problems) roles(c *Config) {
+	if len(c.Roles) == 0 {
+		p.add("roles", "name at least one of gateway, worker, reservations")
+	}
+	for _, r := range c.Roles {
+		p.oneOf("roles", r, string(Gateway), string(Worker), string(Reservations))
+	}
+	split := len(c.Roles) > 0 && (!c.Plays(Gateway) || !c.Plays(Worker) || !c.Plays(Reservations))
+	if split && c.Embedded() {
+		p.add("roles", "roles in separate processes need --mysql-dsn and --redis-url: the embedded servers are this process's alone")
+	}
+	if !c.Plays(Reservations) && c.ReservationsURL == "" {
+		p.add("reservations-url", "is needed, since this process does not play reservations")
+	}
+	if (split || c.ReservationsURL != "") && len(c.ServiceToken) < 16 {
+		p.add("service-token", "of at least 16 characters is needed, since roles are in separate processes")
+	}
+	if c.Plays(Gateway) && !c.Embedded() && c.Token == "" {
+		p.add("token", "is needed, since the gateway does not run embedded")
+	}
+	if c.Token != "" && len(c.Token) < 16 {
+		p.add("token", "is too short: at least 16 characters")
+	}
+}
+
+func (p *problems) addresses(c *Config) {
+	for _, a := range []struct {
+		flag, value string
+		needed      bool
+	}{{"gateway-addr", c.GatewayAddr, c.Plays(Gateway)}, {"reservations-addr", c.ReservationsAddr, c.Plays(Reservations)}, {"admin-addr", c.AdminAddr, c.AdminAddr != ""}} {
+		if _, _, err := net.SplitHostPort(a.value); a.needed && err != nil {
+			p.add(a.flag, "%q is not host:port", a.value)
+		}
+	}
+	for _, u := range []struct{ flag, value string }{{"reservations-url", c.ReservationsURL}, {"base-url", c.BaseURL}} {
+		parsed, err := url.Parse(u.value)
+		if u.value != "" && (err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https")) {
+			p.add(u.flag, "is not an http:// or https:// address")
+		}
+	}
+}
+
+func (p *problems) stores(c *Config) {
+	if c.Exports() && (c.MySQLDSN == "") != (c.RedisURL == "") {
+		p.add("redis-url", "and --mysql-dsn go together: either both servers are yours or both are embedded")
+	}
+	if c.MySQLDSN == "" && c.DataDir == "" {
+		p.add("data-dir", "is needed for the embedded database")
+	}
+	if u, err := url.Parse(c.BlobURL); c.BlobURL != "" && (err != nil || (u.Scheme != "file" && u.Scheme != "s3")) {
+		p.add("blob-url", "is neither file:///dir nor s3://bucket")
+	}
+}
+
+func (p *problems) numbers(c *Config) {
+	for _, n := range []struct {
+		flag      string
+		v, lo, hi int64
+	}{
+		{"page-size", int64(c.PageSize), 1, 5000}, {"fetch-slots", int64(c.FetchSlots), 1, 256}, {"encode-slots", int64(c.EncodeSlots), 0, 256},
+		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
+		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
+	} {
+		if n.v < n.lo || n.v > n.hi {
+			p.add(n.flag, "%d is not between %d and %d", n.v, n.lo, n.hi)
+		}
+	}
+	for _, d := range []struct {
+		flag      string
+		v, lo, hi time.Duration
+	}{
+		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
+		{"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
+		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},
+	} {
+		if d.v < d.lo || d.v > d.hi {
+			p.add(d.flag, "%v is not between %v and %v", d.v, d.lo, d.hi)
+		}
+	}
+}

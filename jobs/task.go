@@ -1,0 +1,71 @@
+// Package jobs carries export jobs from the job table to the workers: asynq
+// tasks are the messages, the table is the truth. A message that is lost is
+// sent again by the sweeper, and one that comes late or twice finds its attempt
+// taken and does nothing.
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"rowmill/export"
+)
+
+// TypeRun is the kind of the task that runs one attempt of an export job. Kinds,
+// and the payload's fields and version, are a contract between releases: a
+// field keeps its name and meaning, and a new version is read before it is
+// written.
+const TypeRun = "export:run"
+
+// payloadVersion is the newest version that this release reads and the one it writes.
+const payloadVersion = 1
+
+// queuePrefix keeps the product's queues apart from others in the same Redis.
+const queuePrefix = "rowmill:"
+
+type runPayload struct {
+	Version int    `json:"v"`
+	JobID   string `json:"job_id"`
+	Attempt int    `json:"attempt"` // that this task is to claim
+}
+
+// asynqRetries is how often asynq itself repeats a task whose worker died before
+// it claimed the job. The attempts of a job are the table's to count.
+const asynqRetries = 5
+
+// asynqTimeout is past any job's own limit, so that asynq never ends a run.
+const asynqTimeout = 7 * 24 * time.Hour
+
+// newRunTask gives the task of the job's next attempt. Its id is the attempt's,
+// so that sending it again while it waits changes nothing.
+func newRunTask(j export.Job) (*asynq.Task, error) {
+	p := runPayload{Version: payloadVersion, JobID: j.ID, Attempt: j.Attempt + 1}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode the task of job %s: %w", j.ID, err)
+	}
+	var headers map[string]string
+	if j.TraceParent != "" {
+		headers = map[string]string{"traceparent": j.TraceParent}
+	}
+	return asynq.NewTaskWithHeaders(TypeRun, body, headers,
+		asynq.TaskID(taskID(j)), asynq.Queue(queueName(j.Queue)), asynq.ProcessAt(j.RunAt), asynq.MaxRetry(asynqRetries), asynq.Timeout(asynqTimeout)), nil
+}
+
+func readRunTask(t *asynq.Task) (runPayload, error) {
+	var p runPayload
+	if err := json.Unmarshal(t.Payload(), &p); err != nil {
+		return p, fmt.Errorf("task %s: the payload is not JSON: %w", t.Type(), err)
+	}
+	if p.Version != payloadVersion || p.JobID == "" || p.Attempt < 1 {
+		return p, fmt.Errorf("task %s: payload version %d is not readable here: this release reads version %d", t.Type(), p.Version, payloadVersion)
+	}
+	return p, nil
+}
+
+func taskID(j export.Job) string { return fmt.Sprintf("%s:%d", j.ID, j.Attempt+1) }
+
+func queueName(q export.Queue) string { return queuePrefix + string(q) }

@@ -1,0 +1,60 @@
+package reservationhttp
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"rowmill/reservation"
+)
+
+// Config is what a server needs.
+type Config struct {
+	Store  reservation.Store
+	Token  string       // of the service that may call; "" lets nobody in
+	Logger *slog.Logger // nil: nothing is logged
+
+	// WriteTimeout is how long a caller may take to accept a piece of an answer
+	// before its connection is cut and the statement behind it ended. 0: 30 s.
+	WriteTimeout time.Duration
+}
+
+type server struct {
+	store        reservation.Store
+	token        [sha256.Size]byte
+	open         bool // there is a token
+	logger       *slog.Logger
+	writeTimeout time.Duration
+}
+
+// NewServer returns the API. It starts no goroutine; the caller gives it a
+// listener and shuts it down.
+func NewServer(config Config) *echo.Echo {
+	s := &server{
+		store:        config.Store,
+		token:        sha256.Sum256([]byte(config.Token)),
+		open:         config.Token != "",
+		logger:       cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
+		writeTimeout: cmp.Or(config.WriteTimeout, 30*time.Second),
+	}
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = s.fail
+	e.Use(s.observe, middleware.RecoverWithConfig(middleware.RecoverConfig{
+		DisableErrorHandler: true, // observe hands the error on
+		DisableStackAll:     true,
+		LogErrorFunc:        s.panicked,
+	}), s.authorize, middleware.BodyLimit(strconv.Itoa(maxRequest)))
+	e.GET(pathLive, func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	e.POST(pathSnapshot, s.snapshot)
+	e.POST(pathBatch, s.batch)
+	e.POST(pathList, s.list)
+	e.GET(pathFields, s.fields)
+	return e
+}
