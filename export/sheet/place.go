@@ -92,23 +92,34 @@ func rowBound(r *table.Row, text func(string) int) int64 {
 // escapeRun is what a mark that looks like an escape (_x000D_) can become.
 const escapeRun = len(`<r><t xml:space="preserve"></t></r>`) + len("_x005F_x005F_x005F_")
 
+// grows is by how many bytes more than itself a byte of text can become: an
+// escape, or U+FFFD.
+var grows = func() (by [256]uint8) {
+	for c := range ' ' {
+		by[c] = uint8(len("\uFFFD") - 1)
+	}
+	for _, c := range "\"'&<>\t" {
+		by[c] = uint8(len("&#x9;") - 1)
+	}
+	return by
+}()
+
 // escapedBound bounds the length of s as XML text, cut as a cell cuts it.
-func escapedBound(s string) (n int) {
-	units := 0
-	for i, r := range s {
-		if units++; units > MaxCellText {
-			break
-		}
-		switch {
-		case r == '_' && i+1 < len(s) && s[i+1] == 'x':
+func escapedBound(s string) int {
+	if len(s) > MaxCellText {
+		s, _ = truncate(s)
+	}
+	n, high := len(s), byte(0)
+	for i := range len(s) {
+		c := s[i]
+		n += int(grows[c])
+		high |= c
+		if c == '_' && i+1 < len(s) && s[i+1] == 'x' {
 			n += escapeRun
-		case r == '"' || r == '\'' || r == '&' || r == '<' || r == '>' || r == '\t':
-			n += len("&#x9;")
-		case r < ' ' || r == utf8.RuneError: // also for a byte that is not UTF-8
-			n += len("\uFFFD")
-		default:
-			n += utf8.RuneLen(r)
 		}
+	}
+	if high >= utf8.RuneSelf && !utf8.ValidString(s) { // each bad byte becomes U+FFFD
+		n += (len("\uFFFD") - 1) * len(s)
 	}
 	return n
 }

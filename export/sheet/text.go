@@ -9,6 +9,9 @@ import (
 // character, and each byte that is not UTF-8, becomes U+FFFD. With lines, CR LF
 // and a lone CR become LF, the one line break that cells know; that is no loss.
 func clean(s string, lines bool) (text string, replaced bool) {
+	if isClean(s) {
+		return s, false
+	}
 	at := firstUnclean(s, lines)
 	if at == len(s) {
 		return s, false
@@ -33,6 +36,20 @@ func clean(s string, lines bool) (text string, replaced bool) {
 	}
 	b.WriteString(s)
 	return b.String(), replaced
+}
+
+// isClean reports that clean has nothing to change, at a fraction of the cost of
+// looking for the place. A carriage return and what may be U+FFFE leave it undecided.
+func isClean(s string) bool {
+	high := byte(0)
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' && c != '\n' && c != '\t' || c == 0xEF {
+			return false
+		}
+		high |= c
+	}
+	return high < utf8.RuneSelf || utf8.ValidString(s)
 }
 
 // firstUnclean gives the index of the first byte that clean changes, or len(s).
