@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
@@ -220,6 +222,24 @@ func (a *attempt) verify(ctx context.Context, key string, written hash.Hash) (er
 			err = fmt.Errorf("close the verified file: %w", closeErr)
 		}
 	}()
+	var hashing sync.WaitGroup
+	var hashErr error
+	hashing.Go(func() { hashErr = a.verifyHash(ctx, file, written) })
+	found, err := sheet.Verify(ctx, a.job.Request.Format, file, file.Size())
+	hashing.Wait()
+	if err != nil {
+		err = fmt.Errorf("verify the file: %w", err)
+	}
+	if err := errors.Join(hashErr, err); err != nil {
+		return err
+	}
+	if found.Rows() != a.receipt.Written || len(found.Sheets) != a.receipt.Sheets {
+		return fmt.Errorf("the file holds %d rows on %d sheets, not %d on %d", found.Rows(), len(found.Sheets), a.receipt.Written, a.receipt.Sheets)
+	}
+	return nil
+}
+
+func (a *attempt) verifyHash(ctx context.Context, file Reader, written hash.Hash) error {
 	stored := sha256.New()
 	if _, err := io.Copy(stored, contextReader{ctx, io.NewSectionReader(file, 0, file.Size())}); err != nil {
 		return fmt.Errorf("read the file back: %w", err)
@@ -227,13 +247,6 @@ func (a *attempt) verify(ctx context.Context, key string, written hash.Hash) (er
 	a.receipt.Bytes, a.receipt.SHA256 = file.Size(), hex.EncodeToString(stored.Sum(nil))
 	if want := hex.EncodeToString(written.Sum(nil)); a.receipt.SHA256 != want {
 		return fault.New(fault.Unavailable, "The file store gave back other bytes than it was given.")
-	}
-	found, err := sheet.Verify(ctx, a.job.Request.Format, file, file.Size())
-	if err != nil {
-		return fmt.Errorf("verify the file: %w", err)
-	}
-	if found.Rows() != a.receipt.Written || len(found.Sheets) != a.receipt.Sheets {
-		return fmt.Errorf("the file holds %d rows on %d sheets, not %d on %d", found.Rows(), len(found.Sheets), a.receipt.Written, a.receipt.Sheets)
 	}
 	return nil
 }

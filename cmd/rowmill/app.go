@@ -243,7 +243,8 @@ func (a *app) run(ctx context.Context) error {
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	runner, err := export.NewRunner(export.Config{
 		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, Logger: a.log,
-		Fetch: pool.New(a.cfg.FetchSlots), Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
+		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
+		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
 		Lease: a.cfg.Lease, Retention: a.cfg.Retention,
 	})
 	if err != nil {

@@ -44,7 +44,9 @@ type Config struct {
 	ServiceToken string `name:"service-token" env:"ROWMILL_SERVICE_TOKEN" placeholder:"SECRET" help:"Bearer token between gateway, workers and the reservation API; empty, with all roles in this process: a random one."`
 
 	PageSize     int           `name:"page-size" env:"ROWMILL_PAGE_SIZE" default:"1000" help:"Rows a worker asks for at once, 1 to 5000."`
-	FetchSlots   int           `name:"fetch-slots" env:"ROWMILL_FETCH_SLOTS" default:"4" help:"Pages fetched at once by this process, over all its jobs."`
+	FetchMin     int           `name:"fetch-min" env:"ROWMILL_FETCH_MIN" default:"1" help:"Pages fetched at once by this process, over all its jobs, when the reservation API is slow."`
+	FetchSlots   int           `name:"fetch-slots" env:"ROWMILL_FETCH_SLOTS" default:"4" help:"Pages fetched at once to begin with; then it follows the API's latency."`
+	FetchMax     int           `name:"fetch-max" env:"ROWMILL_FETCH_MAX" default:"8" help:"Pages fetched at once when the API bears it."`
 	EncodeSlots  int           `name:"encode-slots" env:"ROWMILL_ENCODE_SLOTS" default:"0" help:"Pages encoded at once by this process; 0: one a core."`
 	Window       int           `name:"window" env:"ROWMILL_WINDOW" default:"8" help:"Pages a job holds between fetch and file."`
 	SmallSlots   int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
@@ -191,7 +193,8 @@ func (p *problems) numbers(c *Config) {
 		flag      string
 		v, lo, hi int64
 	}{
-		{"page-size", int64(c.PageSize), 1, 5000}, {"fetch-slots", int64(c.FetchSlots), 1, 256}, {"encode-slots", int64(c.EncodeSlots), 0, 256},
+		{"page-size", int64(c.PageSize), 1, 5000}, {"fetch-min", int64(c.FetchMin), 1, int64(c.FetchSlots)}, {"fetch-slots", int64(c.FetchSlots), 1, int64(c.FetchMax)}, {"fetch-max", int64(c.FetchMax), 1, 256},
+		{"encode-slots", int64(c.EncodeSlots), 0, 256},
 		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
 		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
 	} {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 type result[T any] struct {
@@ -63,7 +64,9 @@ func produce[In, Out any](ctx context.Context, lane *Lane, running *sync.WaitGro
 		} else {
 			running.Go(func() {
 				defer lane.release()
+				began := time.Now()
 				value, err := call(ctx, input, fn)
+				lane.pool.observe(ctx, began)
 				future <- result[Out]{value, err}
 			})
 		}

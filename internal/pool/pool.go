@@ -13,12 +13,21 @@ import (
 // Pool is a number of slots. It is safe for concurrent use.
 type Pool struct {
 	mu      sync.Mutex
-	free    int
-	waiting []*Lane // lanes with waiters; the first is served next
+	limit   int
+	taken   int
+	waiting []*Lane   // lanes with waiters; the first is served next
+	gov     *governor // nil: the limit is fixed
 }
 
 // New returns a pool of size slots, at least 1.
-func New(size int) *Pool { return &Pool{free: max(1, size)} }
+func New(size int) *Pool { return &Pool{limit: max(1, size)} }
+
+// Limit gives how many calls may run at once now.
+func (p *Pool) Limit() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.limit
+}
 
 // Lane is one user of a pool. Free slots go round the lanes that wait, so a job
 // of many pages cannot starve a job of few.
@@ -37,8 +46,8 @@ func (l *Lane) acquire(ctx context.Context) error {
 	}
 	p := l.pool
 	p.mu.Lock()
-	if p.free > 0 { // a freed slot goes to a waiter first, so nobody waits here
-		p.free--
+	if p.taken < p.limit { // a freed slot goes to a waiter first, so nobody waits here
+		p.taken++
 		p.mu.Unlock()
 		return nil
 	}
@@ -72,19 +81,23 @@ func (l *Lane) acquire(ctx context.Context) error {
 
 // release gives a slot back, to the next lane that waits if there is one.
 func (l *Lane) release() {
-	p := l.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.waiting) == 0 {
-		p.free++
-		return
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	l.pool.taken--
+	l.pool.serve()
+}
+
+// serve hands out the slots that are free. The caller holds the lock.
+func (p *Pool) serve() {
+	for p.taken < p.limit && len(p.waiting) > 0 {
+		next := p.waiting[0]
+		p.waiting = slices.Delete(p.waiting, 0, 1)
+		turn := next.waiters[0]
+		next.waiters = slices.Delete(next.waiters, 0, 1)
+		if len(next.waiters) > 0 {
+			p.waiting = append(p.waiting, next)
+		}
+		p.taken++
+		close(turn)
 	}
-	next := p.waiting[0]
-	p.waiting = slices.Delete(p.waiting, 0, 1)
-	turn := next.waiters[0]
-	next.waiters = slices.Delete(next.waiters, 0, 1)
-	if len(next.waiters) > 0 {
-		p.waiting = append(p.waiting, next)
-	}
-	close(turn)
 }

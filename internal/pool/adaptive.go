@@ -1,0 +1,99 @@
+package pool
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Limits bound how many calls an adaptive pool lets run at once.
+type Limits struct {
+	Min, Initial, Max int // 1 ≤ Min ≤ Initial ≤ Max
+}
+
+// The rule: at the end of each window the mean duration of its calls is held
+// against the usual one. Up to twice as long passes for noise; beyond that the
+// limit shrinks in proportion, at most by half at once (multiplicative decrease);
+// else it grows by one if it was used up (additive increase). Five windows fit into
+// a second, so an overload has been answered by then.
+const (
+	window       = 200 * time.Millisecond
+	tolerance    = 2.0
+	mostShrink   = 0.5
+	usualFalling = 0.3  // weight of a window that was faster than usual
+	usualRising  = 0.02 // and of a slower one: what lasts becomes usual in half a minute
+)
+
+// governor follows the durations of calls.
+type governor struct {
+	limits Limits
+	log    *slog.Logger
+	exact  float64       // the limit, before it is rounded down
+	usual  time.Duration // 0: not known yet
+
+	ends   time.Time // of the window
+	sum    time.Duration
+	calls  int
+	usedUp bool // all slots were taken at some time in the window
+}
+
+// NewAdaptive returns a pool whose size follows the latency of the calls: it
+// shrinks while they take longer than is usual and grows again, between the
+// limits. A call that waits for a busy server counts with its wait.
+func NewAdaptive(l Limits, log *slog.Logger) *Pool {
+	l.Min = max(1, l.Min)
+	l.Initial = max(l.Min, l.Initial)
+	l.Max = max(l.Initial, l.Max)
+	p := New(l.Initial)
+	p.gov = &governor{limits: l, log: log, exact: float64(l.Initial)}
+	return p
+}
+
+// observe takes note of a call that began then and has ended now. One that was cut
+// off says nothing.
+func (p *Pool) observe(ctx context.Context, began time.Time) {
+	if p.gov == nil || ctx.Err() != nil {
+		return
+	}
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := p.gov
+	g.sum += now.Sub(began)
+	g.calls++
+	g.usedUp = g.usedUp || p.taken >= p.limit
+	if g.ends.IsZero() {
+		g.ends = began.Add(window)
+	}
+	if now.Before(g.ends) {
+		return
+	}
+	if limit := g.decide(); limit != p.limit {
+		g.log.DebugContext(ctx, "concurrency follows the latency", "from", p.limit, "to", limit, "usual", g.usual)
+		p.limit = limit
+		p.serve()
+	}
+	g.ends, g.sum, g.calls, g.usedUp = now.Add(window), 0, 0, false
+}
+
+// decide ends a window and gives the limit for the next.
+func (g *governor) decide() int {
+	mean := g.sum / time.Duration(g.calls)
+	if g.usual == 0 {
+		g.usual = mean
+	}
+	slower := float64(mean) / float64(max(1, g.usual))
+	switch {
+	case slower > tolerance:
+		g.exact *= max(mostShrink, tolerance/slower)
+	case g.usedUp:
+		g.exact++
+	}
+	g.exact = min(max(g.exact, float64(g.limits.Min)), float64(g.limits.Max))
+	weight := usualRising
+	if mean < g.usual {
+		weight = usualFalling
+	}
+	g.usual += time.Duration(weight * float64(mean-g.usual))
+	return int(g.exact)
+}
