@@ -286,3 +286,30 @@ func TestClosedFileTakesNothing(t *testing.T) {
 		}
 	}
 }
+
+// Two hundred columns, in pages of one row: each cell is where it belongs.
+func TestManyColumnsAndPagesOfOneRow(t *testing.T) {
+	const columns, rows = 200, 30
+	spec := sheet.Spec{Format: sheet.XLSX}
+	for c := range columns {
+		spec.Columns = append(spec.Columns, sheet.Column{Title: fmt.Sprintf("c%d", c), Type: table.Integer})
+	}
+	var data []table.Row
+	for r := range rows {
+		row := table.Row{Key: int64(r + 1)}
+		for c := range columns {
+			row.Values = append(row.Values, table.IntegerOf(int64(r*columns+c)))
+		}
+		data = append(data, row)
+	}
+	file, _ := write(t, spec, data, 1)
+	xml := part(t, file, "xl/worksheets/sheet1.xml")
+	for r := range rows {
+		for c := range columns {
+			want := fmt.Sprintf(`<c r="%s%d" s="4"><v>%d</v></c>`, columnName(c), r+2, r*columns+c)
+			if !strings.Contains(xml, want) {
+				t.Fatalf("row %d, column %d: no %s", r, c, want)
+			}
+		}
+	}
+}
