@@ -3,6 +3,7 @@ package gateway
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -66,7 +67,7 @@ func (s *Server) guard(c echo.Context, next echo.HandlerFunc) (err error) {
 		if r == nil {
 			return
 		}
-		if r == http.ErrAbortHandler {
+		if cause, ok := r.(error); ok && errors.Is(cause, http.ErrAbortHandler) {
 			panic(r)
 		}
 		err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())

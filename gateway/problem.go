@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -40,9 +41,13 @@ type ProblemItem struct {
 	Message  string `json:"message" doc:"What is wrong with it and what would be right"`
 }
 
-// Error, GetStatus, GetHeaders and ContentType are what huma asks of an error.
-func (p *Problem) Error() string             { return p.Detail }
-func (p *Problem) GetStatus() int            { return p.Status }
+// Error gives the detail. It and the other methods are what huma asks of an error.
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus gives the HTTP status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType gives that of a problem, whatever huma would have answered with.
 func (p *Problem) ContentType(string) string { return problemType }
 
 // GetHeaders gives Retry-After where the problem says when to come back.
@@ -155,9 +160,7 @@ func (s *Server) writeError(err error, c echo.Context) {
 		return // the status is out: the log has the error
 	}
 	h := c.Response().Header()
-	for name, values := range p.GetHeaders() {
-		h[name] = values
-	}
+	maps.Copy(h, p.GetHeaders())
 	h.Set("Content-Type", problemType)
 	if c.Request().Method == http.MethodHead {
 		err = c.NoContent(p.Status)
