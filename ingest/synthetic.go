@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -140,7 +139,7 @@ func syntheticParties(d *dice, r *reservation.Reservation) {
 		r.AgentID = &agent
 	}
 	if d.oneIn(16) {
-		company := fmt.Sprint(1 + d.below(500))
+		company := strconv.Itoa(1 + d.below(500))
 		r.Company = &company
 	}
 }
