@@ -60,8 +60,6 @@ func one(t *testing.T, csv string) reservation.Reservation {
 	return rows[0]
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
 
 func zipped(t *testing.T, text string) []byte {
@@ -80,10 +78,10 @@ func zipped(t *testing.T, text string) []byte {
 func TestHotelBookingsReadsALine(t *testing.T) {
 	got := one(t, header+goodLine)
 	want := reservation.Reservation{
-		ID: 1, Code: "00000001", PropertyID: 1, ProductID: 1, ChannelID: 1, AgentID: ptr(int64(1)),
+		ID: 1, Code: "00000001", PropertyID: 1, ProductID: 1, ChannelID: 1, AgentID: new(int64(1)),
 		Status: reservation.CheckedOut, StatusDate: date(2017, 3, 15),
 		BookedOn: date(2016, 8, 22), CheckIn: date(2017, 3, 5), CheckOut: date(2017, 3, 15), Nights: 10,
-		Guest:   &reservation.Guest{Country: ptr("GBR"), Adults: 2, Children: ptr(int64(0)), CustomerType: "Transient-Party", Repeated: true, EarlierKept: 2},
+		Guest:   &reservation.Guest{Country: new("GBR"), Adults: 2, Children: new(int64(0)), CustomerType: "Transient-Party", Repeated: true, EarlierKept: 2},
 		Payment: &reservation.Payment{AmountMinor: -63_80, RateMinor: -6_38, Currency: "EUR", Terms: "No Deposit", Status: "paid"},
 		Stay:    &reservation.Stay{RoomType: "H", Meal: "BB", Requests: 1, Changes: 2},
 	}
