@@ -30,8 +30,7 @@ const (
 )
 
 const (
-	typeJSON    = "application/json"
-	typeProblem = "application/problem+json"
+	typeJSON = "application/json"
 
 	headerTiming    = "Server-Timing"
 	headerRequestID = "X-Request-Id"
