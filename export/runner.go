@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,21 +65,11 @@ type Runner struct {
 
 // NewRunner returns a Runner, or what is wrong with the Config.
 func NewRunner(c Config) (*Runner, error) {
-	if c.Window == 0 {
-		c.Window = DefaultWindow
-	}
-	if c.ReportEvery == 0 {
-		c.ReportEvery = DefaultReportEvery
-	}
-	if c.Lease == 0 {
-		c.Lease = DefaultLease
-	}
-	if c.Retention == 0 {
-		c.Retention = DefaultRetention
-	}
-	if c.Product == "" {
-		c.Product = "Rowmill"
-	}
+	c.Window = cmp.Or(c.Window, DefaultWindow)
+	c.ReportEvery = cmp.Or(c.ReportEvery, DefaultReportEvery)
+	c.Lease = cmp.Or(c.Lease, DefaultLease)
+	c.Retention = cmp.Or(c.Retention, DefaultRetention)
+	c.Product = cmp.Or(c.Product, "Rowmill")
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -161,7 +161,7 @@ func TestEventsOverTheNetwork(t *testing.T) {
 	server.Config.WriteTimeout, server.Config.ReadTimeout = 20*time.Millisecond, 20*time.Millisecond
 	server.Start()
 	defer server.Close()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/v1/exports/job-queued/events", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/exports/job-queued/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func TestABrokenDownloadIsSeenByTheClientAndLogged(t *testing.T) {
 	w.files.err = errBroken
 	server := httptest.NewServer(w)
 	defer server.Close()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+filePath, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+filePath, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,14 @@
 package gateway
 
 import (
-	"crypto/sha256"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
+
+	"rowmill/internal/httpedge"
 )
 
 // Server is the gateway. It is an http.Handler and safe for concurrent use.
@@ -23,7 +24,7 @@ type Server struct {
 	echo    *echo.Echo
 	api     huma.API
 	orders  *orders
-	token   [sha256.Size]byte
+	token   httpedge.Token
 	streams chan struct{} // a slot for each open event stream
 	page    []byte
 	pageCSP string
@@ -38,7 +39,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	token := sha256.Sum256([]byte(cfg.Token))
+	token := httpedge.NewToken(cfg.Token)
 	cfg.Token = "" // the hash is enough, and a printed Server shows no secret
 	s := &Server{
 		cfg:      cfg,

@@ -1,18 +1,17 @@
 package gateway
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
 	"rowmill/internal/fault"
+	"rowmill/internal/httpedge"
 )
 
 // exposedHeaders are those that a browser's page may read beyond the plain ones.
@@ -66,7 +65,7 @@ func (s *Server) guard(c echo.Context, next echo.HandlerFunc) (err error) {
 		if r == nil {
 			return
 		}
-		if r == http.ErrAbortHandler {
+		if cause, ok := r.(error); ok && errors.Is(cause, http.ErrAbortHandler) {
 			panic(r)
 		}
 		err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -93,14 +92,13 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if openPaths[c.Path()] {
 			return next(c)
 		}
-		scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
-		if !strings.EqualFold(scheme, "Bearer") || token == "" {
-			c.Response().Header().Set("WWW-Authenticate", `Bearer realm="rowmill"`)
+		token := httpedge.Bearer(c.Request().Header.Get("Authorization"))
+		if token == "" {
+			c.Response().Header().Set("WWW-Authenticate", httpedge.Challenge)
 			return fault.New(fault.Unauthorized, "Send your token in the Authorization header, as: Bearer <token>.")
 		}
-		got := sha256.Sum256([]byte(token)) // equal lengths, so that the time tells nothing
-		if subtle.ConstantTimeCompare(got[:], s.token[:]) != 1 {
-			c.Response().Header().Set("WWW-Authenticate", `Bearer realm="rowmill", error="invalid_token"`)
+		if !s.token.Is(token) {
+			c.Response().Header().Set("WWW-Authenticate", httpedge.Challenge+`, error="invalid_token"`)
 			return fault.New(fault.Unauthorized, "The token is not valid.")
 		}
 		requestOf(c.Request().Context()).subject = Subject

@@ -11,6 +11,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"rowmill/internal/httpedge"
 )
 
 // newAPI makes huma's side of the gateway. The document is an operation of its
@@ -50,7 +52,7 @@ func register[I, O any](s *Server, op huma.Operation, handle func(context.Contex
 	for _, status := range statuses {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: http.StatusText(status),
-			Content:     map[string]*huma.MediaType{problemType: {Schema: problem}},
+			Content:     map[string]*huma.MediaType{httpedge.ProblemMedia: {Schema: problem}},
 		}
 	}
 	if !openPaths[op.Path] {

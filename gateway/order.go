@@ -182,7 +182,7 @@ func (o *orders) place(ctx context.Context, r export.Request, idempotencyKey str
 	if err != nil {
 		return export.Job{}, fmt.Errorf("insert the job: %w", err)
 	}
-	log := logger(o.cfg.Logger, ctx).With("job_id", job.ID)
+	log := logger(ctx, o.cfg.Logger).With("job_id", job.ID)
 	if !created {
 		log.Info("export is there already", "status", string(job.Status))
 		return job, nil
@@ -207,7 +207,7 @@ func (o *orders) size(ctx context.Context, r export.Request) (int64, export.Queu
 	rows, err := o.count(ctx, r)
 	switch {
 	case err != nil:
-		logger(o.cfg.Logger, ctx).WarnContext(ctx, "rows not counted; taken for a large export", slog.Any("error", err))
+		logger(ctx, o.cfg.Logger).WarnContext(ctx, "rows not counted; taken for a large export", slog.Any("error", err))
 		return 0, export.QueueLarge
 	case rows <= o.cfg.SmallRows:
 		return rows, export.QueueSmall

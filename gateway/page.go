@@ -17,7 +17,7 @@ var (
 	//go:embed page/index.html
 	pageHTML string
 	//go:embed page/style.css
-	pageCSS string
+	pageCSS template.CSS // ours, not a caller's: the page takes it as it is
 )
 
 // landingPage makes the page once: it holds no data. Its policy allows its own
@@ -33,7 +33,7 @@ func landingPage(cfg Config) (page []byte, csp string, err error) {
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"CSS": template.CSS(pageCSS), "Base": base, "Days": int(cfg.Retention.Hours() / 24),
+		"CSS": pageCSS, "Base": base, "Days": int(cfg.Retention.Hours() / 24),
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("landing page: %w", err)

@@ -3,9 +3,8 @@ package gateway
 import (
 	"context"
 	"errors"
-	"math"
+	"maps"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,11 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"rowmill/internal/fault"
-)
-
-const (
-	problemType  = "application/problem+json"
-	problemSpace = "urn:rowmill:problem:"
+	"rowmill/internal/httpedge"
 )
 
 // Problem is an error as the caller reads it (RFC 9457).
@@ -40,17 +35,19 @@ type ProblemItem struct {
 	Message  string `json:"message" doc:"What is wrong with it and what would be right"`
 }
 
-// Error, GetStatus, GetHeaders and ContentType are what huma asks of an error.
-func (p *Problem) Error() string             { return p.Detail }
-func (p *Problem) GetStatus() int            { return p.Status }
-func (p *Problem) ContentType(string) string { return problemType }
+// Error gives the detail. It and the other methods are what huma asks of an error.
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus gives the HTTP status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType gives that of a problem, whatever huma would have answered with.
+func (p *Problem) ContentType(string) string { return httpedge.ProblemMedia }
 
 // GetHeaders gives Retry-After where the problem says when to come back.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
-	if p.retryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
-	}
+	httpedge.SetRetryAfter(h, p.retryAfter)
 	return h
 }
 
@@ -98,7 +95,7 @@ func problemOf(ctx context.Context, err error) *Problem {
 	}
 	kind := fault.KindOf(err)
 	p = statusProblem(ctx, statusOf[kind], fault.Message(err))
-	p.Type = problemSpace + kind.String()
+	p.Type = httpedge.ProblemSpace + kind.String()
 	if f, ok := fault.As(err); ok {
 		p.retryAfter = f.RetryAfter
 		for _, field := range f.Fields {
@@ -117,7 +114,7 @@ func statusProblem(ctx context.Context, status int, detail string) *Problem {
 		kind = fault.Internal.String()
 	}
 	return &Problem{
-		Type: problemSpace + kind, Title: http.StatusText(status), Status: status,
+		Type: httpedge.ProblemSpace + kind, Title: http.StatusText(status), Status: status,
 		Detail: detail, RequestID: requestOf(ctx).id,
 	}
 }
@@ -142,7 +139,7 @@ func (s *Server) report(ctx context.Context, p *Problem, err error) {
 	case ctx.Err() != nil: // the caller has gone; nothing failed on our side
 		s.log(ctx).DebugContext(ctx, "request abandoned", "error", err)
 	default:
-		s.log(ctx).ErrorContext(ctx, "request failed", "kind", strings.TrimPrefix(p.Type, problemSpace), "error", err)
+		s.log(ctx).ErrorContext(ctx, "request failed", "kind", strings.TrimPrefix(p.Type, httpedge.ProblemSpace), "error", err)
 	}
 }
 
@@ -155,10 +152,8 @@ func (s *Server) writeError(err error, c echo.Context) {
 		return // the status is out: the log has the error
 	}
 	h := c.Response().Header()
-	for name, values := range p.GetHeaders() {
-		h[name] = values
-	}
-	h.Set("Content-Type", problemType)
+	maps.Copy(h, p.GetHeaders())
+	h.Set("Content-Type", httpedge.ProblemMedia)
 	if c.Request().Method == http.MethodHead {
 		err = c.NoContent(p.Status)
 	} else {

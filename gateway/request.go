@@ -52,8 +52,8 @@ func visibleASCII(s string, limit int) bool {
 }
 
 // log gives the logger for what happens during the call of ctx.
-func (s *Server) log(ctx context.Context) *slog.Logger { return logger(s.cfg.Logger, ctx) }
+func (s *Server) log(ctx context.Context) *slog.Logger { return logger(ctx, s.cfg.Logger) }
 
-func logger(l *slog.Logger, ctx context.Context) *slog.Logger {
+func logger(ctx context.Context, l *slog.Logger) *slog.Logger {
 	return l.With("request_id", requestOf(ctx).id)
 }

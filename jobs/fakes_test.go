@@ -34,11 +34,11 @@ func (b *board) write(f export.Fence, change func(*export.Job)) error {
 	return b.change(f.JobID, func(j *export.Job) bool { return j.Status == export.Running && j.Attempt == f.Attempt }, change)
 }
 
-func (b *board) change(id string, if_ func(*export.Job) bool, change func(*export.Job)) error {
+func (b *board) change(id string, when func(*export.Job) bool, change func(*export.Job)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	j, ok := b.jobs[id]
-	if !ok || !if_(j) {
+	if !ok || !when(j) {
 		return export.ErrFenced
 	}
 	change(j)
@@ -88,17 +88,20 @@ func (b *board) Release(_ context.Context, f export.Fence, runAt time.Time, why 
 }
 
 func (b *board) Get(_ context.Context, id string) (export.Job, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if j, ok := b.jobs[id]; ok {
-		return *j, nil
+	if j := b.get(id); j.ID == id {
+		return j, nil
 	}
 	return export.Job{}, fault.New(fault.NotFound, "There is no job %s.", id)
 }
 
+// get gives the job, or an empty one if there is none.
 func (b *board) get(id string) export.Job {
-	j, _ := b.Get(context.Background(), id)
-	return j
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if j, ok := b.jobs[id]; ok {
+		return *j
+	}
+	return export.Job{}
 }
 
 func (b *board) Due(_ context.Context, at time.Time, _ int) ([]export.Job, error) {

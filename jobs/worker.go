@@ -92,7 +92,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.server(opt, w.cfg.SharedSlots, map[string]int{queueName(export.QueueSmall): smallWeight, queueName(export.QueueLarge): largeWeight}),
 	}
 	mux := asynq.NewServeMux()
-	mux.HandleFunc(TypeRun, w.handle)
+	mux.HandleFunc(TypeRun, func(_ context.Context, t *asynq.Task) error {
+		return w.handle(t) //nolint:contextcheck // asynq's context ends by its own limits and leaves the run behind; w.runs is the parent
+	})
 	for i, s := range servers {
 		if err := s.Start(mux); err != nil {
 			for _, started := range servers[:i] {
@@ -143,7 +145,7 @@ func (w *Worker) beat(ctx context.Context) {
 
 // handle runs one task. asynq learns of an error only where it should try the
 // same task again; what becomes of the job is in the table.
-func (w *Worker) handle(_ context.Context, t *asynq.Task) error {
+func (w *Worker) handle(t *asynq.Task) error {
 	w.running.Add(1)
 	defer w.running.Done()
 	p, err := readRunTask(t)

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -82,7 +83,7 @@ func (d *DB) positive(c reservation.Condition, t table.Type, column string, args
 		in := " IN (" + strings.Repeat("?, ", len(args)-1) + "?)"
 		if !d.sqlite && (t == table.Text || t == table.Code) {
 			// utf8mb4_bin takes 'a' and 'a ' for equal; their bytes are not.
-			return "(" + column + in + " AND CAST(" + column + " AS BINARY)" + in + ")", append(args[:len(args):len(args)], args...), nil
+			return "(" + column + in + " AND CAST(" + column + " AS BINARY)" + in + ")", append(slices.Clip(args), args...), nil
 		}
 		return "(" + column + in + ")", args, nil
 	case reservation.AtLeast:

@@ -71,12 +71,10 @@ func unavailable(err error) bool {
 
 // duplicate reports whether a unique index refused the row.
 func duplicate(err error) bool {
-	var fromMySQL *mysql.MySQLError
-	if errors.As(err, &fromMySQL) {
+	if fromMySQL, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return fromMySQL.Number == mysqlDuplicate
 	}
-	var fromSQLite *gosqlite.Error
-	if errors.As(err, &fromSQLite) {
+	if fromSQLite, ok := errors.AsType[*gosqlite.Error](err); ok {
 		return fromSQLite.Code() == sqliteUnique || fromSQLite.Code() == sqlitePrimaryKey
 	}
 	return false

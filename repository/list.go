@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"rowmill/internal/fault"
 	"rowmill/reservation"
@@ -67,7 +68,7 @@ func pageOf(selectList string, s selection, w reservation.Window) (string, []any
 	}
 	query := selectList + " FROM reservations r JOIN (SELECT reservations.id FROM reservations" +
 		s.where() + s.order(mainTable) + " LIMIT ? OFFSET ?) p ON r.id = p.id" + s.order("r")
-	return query, append(s.args[:len(s.args):len(s.args)], w.Limit, w.Offset)
+	return query, append(slices.Clip(s.args), w.Limit, w.Offset)
 }
 
 // stillThere tells the end of the list from a cursor whose row is gone; the

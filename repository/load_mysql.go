@@ -25,11 +25,11 @@ const (
 // begin takes the migrations' lock, sets what MariaDB wants for filling a table
 // at once (keys stay unique all the same), and makes the temporary tables.
 func (mysqlLoad) begin(ctx context.Context, conn *sql.Conn) error {
-	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+lockName+", ?)", turnSeconds).Scan(&got); err != nil {
+	got, err := takeLock(ctx, conn, turnSeconds)
+	if err != nil {
 		return err
 	}
-	if got.Int64 != 1 {
+	if !got {
 		return fault.New(fault.Conflict, "Another import or migration of this database is running. Nothing was changed.")
 	}
 	statements := []string{"SET SESSION unique_checks = 0, foreign_key_checks = 0"}

@@ -45,12 +45,19 @@ const (
 	lockSeconds = 300
 )
 
-func (namedLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+// takeLock waits for the lock, seconds at most, and reports whether it was got.
+func takeLock(ctx context.Context, conn *sql.Conn, seconds int) (bool, error) {
 	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+lockName+", ?)", lockSeconds).Scan(&got); err != nil {
+	err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+lockName+", ?)", seconds).Scan(&got)
+	return got.Int64 == 1, err
+}
+
+func (namedLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	got, err := takeLock(ctx, conn, lockSeconds)
+	if err != nil {
 		return err
 	}
-	if got.Int64 != 1 {
+	if !got {
 		return fault.New(fault.Unavailable, "Another process has been migrating the database for %d seconds.", lockSeconds)
 	}
 	return nil

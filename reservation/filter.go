@@ -212,7 +212,7 @@ func parseValue(t table.Type, scale uint8, s string) (v table.Value, detail stri
 	if len(s) > MaxText {
 		return v, fmt.Sprintf("a value of %d bytes is too long: at most %d", len(s), MaxText)
 	}
-	ok := true
+	var ok bool
 	switch t {
 	case table.Integer:
 		n, err := strconv.ParseInt(s, 10, 64)

@@ -34,7 +34,7 @@ func (d demoCmd) Run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	cfg, err := demoConfig(dir, d)
+	cfg, err := demoConfig(ctx, dir, d)
 	if err != nil {
 		return err
 	}
@@ -78,12 +78,12 @@ func (d demoCmd) directory() (dir string, remove func() error, err error) {
 }
 
 // demoConfig is the embedded default on free ports.
-func demoConfig(dir string, d demoCmd) (*config.Config, error) {
+func demoConfig(ctx context.Context, dir string, d demoCmd) (*config.Config, error) {
 	cfg, err := config.Defaults()
 	if err != nil {
 		return nil, err
 	}
-	cfg.DataDir, cfg.GatewayAddr, cfg.ReservationsAddr = dir, freeAddr(d.GatewayAddr), "127.0.0.1:0"
+	cfg.DataDir, cfg.GatewayAddr, cfg.ReservationsAddr = dir, freeAddr(ctx, d.GatewayAddr), "127.0.0.1:0"
 	cfg.TimeZone, cfg.Language, cfg.LogLevel = d.TimeZone, d.Language, "warn"
 	return cfg, cfg.Check()
 }

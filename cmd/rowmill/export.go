@@ -104,7 +104,7 @@ func follow(ctx context.Context, s streams, c *exportclient.Client, id string) (
 	if err != nil {
 		bar.abandon()
 		if ctx.Err() != nil {
-			return job, cancelJob(c, id, err)
+			return job, cancelJob(ctx, c, id, err)
 		}
 		return job, fmt.Errorf("follow job %s: %w", id, err)
 	}
@@ -119,9 +119,9 @@ func follow(ctx context.Context, s streams, c *exportclient.Client, id string) (
 	return job, fmt.Errorf("job %s is %s: there is no file", id, job.Status)
 }
 
-// cancelJob ends the job of a user who has left.
-func cancelJob(c *exportclient.Client, id string, cause error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+// cancelJob ends the job of a user who has left, and with them ctx.
+func cancelJob(ctx context.Context, c *exportclient.Client, id string, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if _, err := c.Cancel(ctx, id); err != nil {
 		return errors.Join(cause, fmt.Errorf("cancel job %s: %w", id, err))

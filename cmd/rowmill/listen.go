@@ -54,7 +54,9 @@ func (s *server) run(ctx context.Context) error {
 		s.log.WarnContext(ctx, "open requests are cut at shutdown", "server", s.name)
 		err = s.http.Close()
 	}
-	<-ended
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	if err != nil {
 		return fmt.Errorf("close the %s: %w", s.name, err)
 	}
@@ -70,8 +72,9 @@ func (s *server) closeUnused() error {
 }
 
 // freeAddr gives addr if it can be listened on, else the same host with port 0.
-func freeAddr(addr string) string {
-	ln, err := net.Listen("tcp", addr)
+func freeAddr(ctx context.Context, addr string) string {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", addr)
 	if err == nil {
 		err = ln.Close()
 	}

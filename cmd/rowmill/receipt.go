@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"rowmill/export"
@@ -33,12 +34,13 @@ func printReceipt(w io.Writer, path string, r export.Receipt) error {
 }
 
 func secondsOf(r export.Receipt, phases []export.Phase) string {
-	total, text := 0.0, ""
+	total := 0.0
+	var text strings.Builder
 	for _, p := range slices.Sorted(slices.Values(phases)) {
-		text += fmt.Sprintf(" %s %.2f", p, r.Seconds[p])
+		_, _ = fmt.Fprintf(&text, " %s %.2f", p, r.Seconds[p]) // never fails (strings.Builder)
 	}
 	for _, s := range r.Seconds {
 		total += s
 	}
-	return fmt.Sprintf("%.2f:%s", total, text)
+	return fmt.Sprintf("%.2f:%s", total, text.String())
 }

@@ -122,12 +122,10 @@ func (s *sheetScan) close(name []byte) error {
 
 // attribute gives the value of r, a row's number or a cell's place.
 func attribute(attributes []byte) []byte {
-	const mark = ` r="`
-	i := bytes.Index(attributes, []byte(mark))
-	if i < 0 {
+	_, value, found := bytes.Cut(attributes, []byte(` r="`))
+	if !found {
 		return nil
 	}
-	value := attributes[i+len(mark):]
 	return value[:max(0, bytes.IndexByte(value, '"'))]
 }
 

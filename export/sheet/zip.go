@@ -48,7 +48,8 @@ func (e *entry) end() error {
 	h := e.header
 	h.CRC32 = e.crc
 	h.CompressedSize64, h.UncompressedSize64 = uint64(e.packed), uint64(e.raw)
-	h.CompressedSize = uint32(min(h.CompressedSize64, math.MaxUint32))
-	h.UncompressedSize = uint32(min(h.UncompressedSize64, math.MaxUint32))
+	// The writer takes a data descriptor of less than 4 GiB from the old fields.
+	h.CompressedSize = uint32(min(h.CompressedSize64, math.MaxUint32))     //nolint:staticcheck // deprecated for readers; the zip writer reads it
+	h.UncompressedSize = uint32(min(h.UncompressedSize64, math.MaxUint32)) //nolint:staticcheck // as above
 	return nil
 }

@@ -114,7 +114,7 @@ func (c *Config) Check() error {
 	p.oneOf("language", c.Language, "en", "ko")
 	p.oneOf("log-format", c.LogFormat, "text", "json")
 	p.oneOf("log-level", c.LogLevel, "debug", "info", "warn", "error")
-	return errors.Join(p...)
+	return errors.Join(p.errors()...)
 }
 
 // problem is what is wrong with one flag.
@@ -122,7 +122,15 @@ type problem struct{ flag, detail string }
 
 func (p problem) Error() string { return "--" + p.flag + ": " + p.detail }
 
-type problems []error
+type problems []problem
+
+func (p problems) errors() []error {
+	errs := make([]error, len(p))
+	for i, one := range p {
+		errs[i] = one
+	}
+	return errs
+}
 
 func (p *problems) add(flag, format string, args ...any) {
 	*p = append(*p, problem{flag, fmt.Sprintf(format, args...)})

@@ -52,11 +52,11 @@ func (e *Errors) collect(what string, parse func(string, reflect.Value) error) k
 // Join gives everything that was noted and what Check found, each flag once:
 // a value that could not be read is not also out of bounds.
 func (e *Errors) Join(found error) error {
-	all := append(problems(nil), e.list...)
+	all := e.list.errors()
 	if joined, ok := found.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
-			p, named := err.(problem)
-			if !named || !slices.ContainsFunc(e.list, func(noted error) bool { return noted.(problem).flag == p.flag }) {
+			p, named := errors.AsType[problem](err)
+			if !named || !slices.ContainsFunc(e.list, func(noted problem) bool { return noted.flag == p.flag }) {
 				all = append(all, err)
 			}
 		}

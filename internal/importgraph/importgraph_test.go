@@ -64,6 +64,7 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/table":              {"internal/fault"},
 		"internal/pool":               {"export"},
 		"internal/telemetry":          {"internal/fault"},
+		"internal/httpedge":           {"internal/fault", "gateway", "reservation"},
 		"internal/config":             {"export"},
 		"internal/embedded":           {"internal/fault"},
 		"internal/testdb":             {"repository"},

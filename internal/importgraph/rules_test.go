@@ -29,10 +29,10 @@ var rules = map[string][]string{
 	"export":       with(leaves, "reservation", "export/sheet"),
 
 	// The adapters know the core and never each other.
-	"reservation/reservationhttp": with(leaves, "reservation", "export"),
+	"reservation/reservationhttp": with(leaves, "reservation", "export", "internal/httpedge"),
 	"repository":                  with(leaves, "reservation", "export", "export/sheet", "migrations", "ingest"),
 	"jobs":                        with(leaves, "export"),
-	"gateway":                     with(leaves, "export", "export/sheet", "reservation"),
+	"gateway":                     with(leaves, "export", "export/sheet", "reservation", "internal/httpedge"),
 	"internal/blob":               with(leaves, "export"),
 
 	// Data that comes with the module.
@@ -44,6 +44,7 @@ var rules = map[string][]string{
 	"internal/table":     {},
 	"internal/pool":      {"internal/fault"},
 	"internal/telemetry": {},
+	"internal/httpedge":  {},
 	"internal/config":    {"internal/fault"},
 	"internal/embedded":  {},
 	"internal/testdb":    {},

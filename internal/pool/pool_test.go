@@ -151,13 +151,16 @@ func TestMapNeverTakesACutForTheEnd(t *testing.T) {
 }
 
 func TestMapStopsWhenItsReaderBreaks(t *testing.T) {
-	for range pool.Map(t.Context(), pool.New(4).Lane(), 8, numbers(1000), func(ctx context.Context, i int) (int, error) {
+	for i, err := range pool.Map(t.Context(), pool.New(4).Lane(), 8, numbers(1000), func(ctx context.Context, i int) (int, error) {
 		if i > 0 {
 			<-ctx.Done() // only the break ends it
 			return 0, ctx.Err()
 		}
 		return i, nil
 	}) {
+		if i != 0 || err != nil {
+			t.Errorf("got %d, error %v; want 0", i, err)
+		}
 		break
 	}
 }

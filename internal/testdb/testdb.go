@@ -100,13 +100,17 @@ func launch(cmd *exec.Cmd, dir string, answers func() error) (stop func() error,
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the server writes to a handle of its own
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
+	exited := make(chan struct{})
+	var exit error // once exited is closed
+	go func() {
+		exit = cmd.Wait()
+		close(exited)
+	}()
 	stop = func() error { return errors.Join(end(cmd, exited), os.RemoveAll(dir)) }
 	deadline := time.NewTimer(startWithin)
 	defer deadline.Stop()
@@ -118,9 +122,9 @@ func launch(cmd *exec.Cmd, dir string, answers func() error) (stop func() error,
 			return stop, nil
 		}
 		select {
-		case err := <-exited:
+		case <-exited:
 			text, _ := os.ReadFile(dir + "/log")
-			return nil, errors.Join(err, errors.New(string(text)), os.RemoveAll(dir))
+			return nil, errors.Join(exit, errors.New(string(text)), os.RemoveAll(dir))
 		case <-deadline.C:
 			return nil, errors.Join(refused, stop())
 		case <-again.C:
@@ -129,7 +133,7 @@ func launch(cmd *exec.Cmd, dir string, answers func() error) (stop func() error,
 }
 
 // end asks the process to stop, and makes it if it does not.
-func end(cmd *exec.Cmd, exited <-chan error) error {
+func end(cmd *exec.Cmd, exited <-chan struct{}) error {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}

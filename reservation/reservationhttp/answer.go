@@ -71,7 +71,7 @@ func (a *answer) free() { jx.PutWriter(a.Writer) }
 // rows writes the members "fields" and "rows".
 func (a *answer) rows(fields []reservation.Field, rows []table.Row) error {
 	a.FieldStart("fields")
-	appendTexts(a.Writer, fieldKeys(fields))
+	appendList(a.Writer, fieldKeys(fields), a.Str)
 	a.Comma()
 	a.FieldStart("rows")
 	a.ArrStart()

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"rowmill/internal/fault"
+	"rowmill/internal/httpedge"
 )
 
 // ClientConfig is what a client needs. Zero durations and counts stand for the
@@ -92,7 +93,7 @@ func (c *Client) try(ctx context.Context, path string, body []byte, read reader)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.config.Token)
 	req.Header.Set("Content-Type", typeJSON)
-	req.Header.Set("Accept", typeJSON+", "+typeProblem)
+	req.Header.Set("Accept", typeJSON+", "+httpedge.ProblemMedia)
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(req.Header))
 	res, err := c.http.Do(req)
 	if err != nil {

@@ -170,7 +170,7 @@ func TestRowsReadByteByByte(t *testing.T) {
 func TestRowsCutAnywhereFail(t *testing.T) {
 	fields := typed()
 	encoded := encodeRows(t, fields, randomRows(rand.New(rand.NewPCG(3, 3)), fields, 4))
-	for n := range len(encoded) {
+	for n := range encoded {
 		if rows, err := decodeRows(bytes.NewReader(encoded[:n]), fields, 4); err == nil {
 			t.Fatalf("%d of %d bytes were read as %d rows", n, len(encoded), len(rows))
 		}
@@ -280,6 +280,7 @@ func TestArenaKeepsItsTexts(t *testing.T) {
 
 // benchRows are 1,000 rows of the 25 columns of an export that names none.
 func benchRows(tb testing.TB) ([]reservation.Field, []table.Row) {
+	tb.Helper()
 	fields, err := reservation.FieldsOf(reservation.DefaultFields())
 	if err != nil {
 		tb.Fatal(err)

@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-faster/jx"
 	"github.com/labstack/echo/v4"
 
 	"rowmill/internal/fault"
+	"rowmill/internal/table"
 	"rowmill/reservation"
 )
 
@@ -72,22 +74,7 @@ func (s *server) batch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.sendBatch(c, fields, batch)
-}
-
-func (s *server) sendBatch(c echo.Context, fields []reservation.Field, batch reservation.Batch) error {
-	c.Response().Header().Set(headerTiming, statementsHeader(statementsOf(c)))
-	a := s.begin(c)
-	defer a.free()
-	a.ObjStart()
-	if err := a.rows(fields, batch.Rows); err != nil {
-		return err
-	}
-	a.Comma()
-	a.FieldStart("absent")
-	appendIDs(a.Writer, batch.Absent)
-	a.ObjEnd()
-	return a.finish()
+	return s.sendRows(c, fields, batch.Rows, "absent", func(w *jx.Writer) { appendList(w, batch.Absent, w.Int64) })
 }
 
 // list gives a page of the list.
@@ -112,24 +99,27 @@ func (s *server) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.sendList(c, fields, list)
+	return s.sendRows(c, fields, list.Rows, "total", func(w *jx.Writer) {
+		if list.Total < 0 {
+			w.Null()
+		} else {
+			w.Int64(list.Total)
+		}
+	})
 }
 
-func (s *server) sendList(c echo.Context, fields []reservation.Field, list reservation.List) error {
+// sendRows answers with rows, and then with the member last, which value writes.
+func (s *server) sendRows(c echo.Context, fields []reservation.Field, rows []table.Row, last string, value func(*jx.Writer)) error {
 	c.Response().Header().Set(headerTiming, statementsHeader(statementsOf(c)))
 	a := s.begin(c)
 	defer a.free()
 	a.ObjStart()
-	if err := a.rows(fields, list.Rows); err != nil {
+	if err := a.rows(fields, rows); err != nil {
 		return err
 	}
 	a.Comma()
-	a.FieldStart("total")
-	if list.Total < 0 {
-		a.Null()
-	} else {
-		a.Int64(list.Total)
-	}
+	a.FieldStart(last)
+	value(a.Writer)
 	a.ObjEnd()
 	return a.finish()
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,11 +13,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"rowmill/internal/fault"
+	"rowmill/internal/httpedge"
 )
-
-// problemType is what every problem's type starts with; the kind follows. The
-// types are stable: callers tell problems apart by them.
-const problemType = "urn:rowmill:problem:"
 
 // maxProblem is the most bytes that the client reads of a problem.
 const maxProblem = 256 << 10
@@ -86,13 +81,11 @@ func (s *server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		panic(http.ErrAbortHandler)
 	}
-	if p.retryAfter > 0 {
-		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.FormatFloat(math.Ceil(p.retryAfter.Seconds()), 'f', 0, 64))
-	}
+	httpedge.SetRetryAfter(c.Response().Header(), p.retryAfter)
 	if p.status == http.StatusUnauthorized {
-		c.Response().Header().Set(echo.HeaderWWWAuthenticate, `Bearer realm="rowmill"`)
+		c.Response().Header().Set(echo.HeaderWWWAuthenticate, httpedge.Challenge)
 	}
-	if err := c.Blob(p.status, typeProblem, p.encode()); err != nil {
+	if err := c.Blob(p.status, httpedge.ProblemMedia, p.encode()); err != nil {
 		log.InfoContext(c.Request().Context(), "problem not delivered", slog.Any("error", err))
 	}
 }
@@ -104,7 +97,7 @@ func (p problem) encode() []byte {
 		w.Str(strings.ToValidUTF8(value, "\uFFFD"))
 	}
 	w.ObjStart()
-	text("type", problemType+p.kind)
+	text("type", httpedge.ProblemSpace+p.kind)
 	w.Comma()
 	text("title", p.title)
 	w.Comma()
@@ -153,7 +146,7 @@ func readProblem(r io.Reader) (p problem, ok bool) {
 	if err != nil {
 		return problem{}, false
 	}
-	p.kind, ok = strings.CutPrefix(p.kind, problemType)
+	p.kind, ok = strings.CutPrefix(p.kind, httpedge.ProblemSpace)
 	return p, ok
 }
 

@@ -84,7 +84,7 @@ func (c *Client) again(ctx context.Context, err error) (wait time.Duration, agai
 // giveUp makes the fault of a call that failed for good.
 func (c *Client) giveUp(ctx context.Context, what string, tries int, last error) error {
 	if ended := ctx.Err(); ended != nil {
-		if cause := context.Cause(ctx); cause != ended {
+		if cause := context.Cause(ctx); !errors.Is(ended, cause) {
 			ended = errors.Join(ended, cause)
 		}
 		return fmt.Errorf("reading %s: %w", what, ended)

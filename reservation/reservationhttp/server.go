@@ -2,7 +2,6 @@ package reservationhttp
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"rowmill/internal/httpedge"
 	"rowmill/reservation"
 )
 
@@ -27,8 +27,7 @@ type Config struct {
 
 type server struct {
 	store        reservation.Store
-	token        [sha256.Size]byte
-	open         bool // there is a token
+	token        httpedge.Token
 	logger       *slog.Logger
 	writeTimeout time.Duration
 }
@@ -38,8 +37,7 @@ type server struct {
 func NewServer(config Config) *echo.Echo {
 	s := &server{
 		store:        config.Store,
-		token:        sha256.Sum256([]byte(config.Token)),
-		open:         config.Token != "",
+		token:        httpedge.NewToken(config.Token),
 		logger:       cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
 		writeTimeout: cmp.Or(config.WriteTimeout, 30*time.Second),
 	}

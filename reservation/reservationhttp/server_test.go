@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rowmill/internal/fault"
+	"rowmill/internal/httpedge"
 	"rowmill/internal/table"
 	"rowmill/reservation"
 )
@@ -26,7 +27,7 @@ type sentProblem struct {
 
 func readSent(t *testing.T, res *http.Response, body string) sentProblem {
 	t.Helper()
-	if got := res.Header.Get("Content-Type"); got != typeProblem {
+	if got := res.Header.Get("Content-Type"); got != httpedge.ProblemMedia {
 		t.Errorf("content type %q, body %s", got, body)
 	}
 	var p sentProblem
@@ -163,7 +164,7 @@ func TestFaultsBecomeProblems(t *testing.T) {
 			} {
 				res, answer := post(t, base+path, body)
 				p := readSent(t, res, answer)
-				if res.StatusCode != x.status || p.Type != problemType+x.kind || res.Header.Get("Retry-After") != x.retryAfter {
+				if res.StatusCode != x.status || p.Type != httpedge.ProblemSpace+x.kind || res.Header.Get("Retry-After") != x.retryAfter {
 					t.Errorf("%s: got %d %s, Retry-After %q", path, res.StatusCode, p.Type, res.Header.Get("Retry-After"))
 				}
 				if strings.Contains(answer, "hunter2") {
@@ -180,7 +181,7 @@ func TestFaultsBecomeProblems(t *testing.T) {
 func TestPanicBecomesProblem(t *testing.T) {
 	base, log := serve(t, &fakeStore{listHook: func(context.Context) (reservation.List, error) { panic("hunter2") }})
 	res, body := post(t, base+pathList, `{"limit":1,"fields":["id"]}`)
-	if p := readSent(t, res, body); p.Type != problemType+"internal" || strings.Contains(body, "hunter2") {
+	if p := readSent(t, res, body); p.Type != httpedge.ProblemSpace+"internal" || strings.Contains(body, "hunter2") {
 		t.Errorf("got %s", body)
 	}
 	if !strings.Contains(log.String(), "panic: hunter2") || !strings.Contains(log.String(), "fake_test.go") {

@@ -30,8 +30,7 @@ const (
 )
 
 const (
-	typeJSON    = "application/json"
-	typeProblem = "application/problem+json"
+	typeJSON = "application/json"
 
 	headerTiming    = "Server-Timing"
 	headerRequestID = "X-Request-Id"
@@ -86,7 +85,7 @@ func (r queryRequest) append(w *jx.Writer) {
 			w.Comma()
 		}
 		w.FieldStart(name)
-		appendTexts(w, r.filter[name])
+		appendList(w, r.filter[name], w.Str)
 	}
 	w.ObjEnd()
 	w.Comma()
@@ -110,10 +109,10 @@ func (r batchRequest) encode() []byte {
 	w.Grow(len(r.ids)*9 + 512)
 	w.ObjStart()
 	w.FieldStart("ids")
-	appendIDs(&w, r.ids)
+	appendList(&w, r.ids, w.Int64)
 	w.Comma()
 	w.FieldStart("fields")
-	appendTexts(&w, r.fields)
+	appendList(&w, r.fields, w.Str)
 	w.ObjEnd()
 	return w.Buf
 }
@@ -135,7 +134,7 @@ func (r listRequest) encode() []byte {
 	w.Int(r.limit)
 	w.Comma()
 	w.FieldStart("fields")
-	appendTexts(&w, r.fields)
+	appendList(&w, r.fields, w.Str)
 	w.Comma()
 	w.FieldStart("total")
 	w.Bool(r.withTotal)
@@ -143,24 +142,14 @@ func (r listRequest) encode() []byte {
 	return w.Buf
 }
 
-func appendTexts(w *jx.Writer, texts []string) {
+// appendList writes an array whose items are written by one, a method of w.
+func appendList[T any](w *jx.Writer, items []T, one func(T) bool) {
 	w.ArrStart()
-	for i, s := range texts {
+	for i, item := range items {
 		if i > 0 {
 			w.Comma()
 		}
-		w.Str(s)
-	}
-	w.ArrEnd()
-}
-
-func appendIDs(w *jx.Writer, ids []int64) {
-	w.ArrStart()
-	for i, id := range ids {
-		if i > 0 {
-			w.Comma()
-		}
-		w.Int64(id)
+		one(item)
 	}
 	w.ArrEnd()
 }
