@@ -38,8 +38,8 @@ func (a *answer) piece() error {
 }
 
 func (a *answer) flush() error {
-	if !a.c.Response().Committed {
-		a.c.Response().Header().Set(echo.HeaderContentType, typeJSON)
+	if head := a.c.Response().Header(); head.Get(echo.HeaderContentType) == "" {
+		head.Set(echo.HeaderContentType, typeJSON)
 	}
 	if err := a.deadline(time.Now().Add(a.timeout)); err != nil {
 		return err

@@ -26,20 +26,30 @@ func (c *Client) Batch(ctx context.Context, ids []int64, fields []reservation.Fi
 	var batch reservation.Batch
 	var statements int64
 	body := batchRequest{ids: ids, fields: fieldKeys(fields)}.encode()
-	err := c.call(ctx, "a page of rows", pathBatch, body, func(r io.Reader, header http.Header) error {
-		p := newPage(fields, len(ids))
-		absent := []int64(nil)
-		err := p.readAnswer(r, "absent", func(d *jx.Decoder) (err error) {
-			absent, err = readIDs(d, len(ids))
-			return err
-		})
-		batch, statements = reservation.Batch{Rows: p.rows, Absent: absent}, parseStatements(header.Get(headerTiming))
+	err := c.call(ctx, "a page of rows", pathBatch, body, func(r io.Reader, header http.Header) (err error) {
+		statements = parseStatements(header.Get(headerTiming))
+		if header.Get("Content-Type") == typeRows {
+			batch, err = readCompact(io.LimitReader(r, maxAnswer), fields, len(ids))
+		} else { // a server that does not know the compact form
+			batch, err = readBatch(r, fields, len(ids))
+		}
 		return errors.Join(err, covers(ids, batch))
 	})
 	if err != nil {
 		return reservation.Batch{}, 0, err
 	}
 	return batch, statements, nil
+}
+
+// readBatch reads a batch of at most limit ids as JSON.
+func readBatch(r io.Reader, fields []reservation.Field, limit int) (batch reservation.Batch, err error) {
+	p := newPage(fields, limit)
+	err = p.readAnswer(r, "absent", func(d *jx.Decoder) (err error) {
+		batch.Absent, err = readIDs(d, limit)
+		return err
+	})
+	batch.Rows = p.rows
+	return batch, err
 }
 
 // covers checks that each id is a row or absent, once, the rows in the ids' order.

@@ -93,7 +93,7 @@ func (c *Client) try(ctx context.Context, path string, body []byte, read reader)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.config.Token)
 	req.Header.Set("Content-Type", typeJSON)
-	req.Header.Set("Accept", typeJSON+", "+httpedge.ProblemMedia)
+	req.Header.Set("Accept", typeRows+", "+typeJSON+", "+httpedge.ProblemMedia)
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(req.Header))
 	res, err := c.http.Do(req)
 	if err != nil {

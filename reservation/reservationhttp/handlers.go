@@ -2,6 +2,8 @@ package reservationhttp
 
 import (
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-faster/jx"
@@ -74,6 +76,9 @@ func (s *server) batch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if strings.Contains(c.Request().Header.Get("Accept"), typeRows) {
+		return s.sendCompact(c, fields, batch)
+	}
 	return s.sendRows(c, fields, batch.Rows, "absent", func(w *jx.Writer) { appendList(w, batch.Absent, w.Int64) })
 }
 
@@ -121,6 +126,20 @@ func (s *server) sendRows(c echo.Context, fields []reservation.Field, rows []tab
 	a.FieldStart(last)
 	value(a.Writer)
 	a.ObjEnd()
+	return a.finish()
+}
+
+// sendCompact answers with a batch in its compact form.
+func (s *server) sendCompact(c echo.Context, fields []reservation.Field, batch reservation.Batch) (err error) {
+	a := s.begin(c)
+	defer a.free()
+	if a.Buf, err = appendCompact(a.Buf, fields, batch); err != nil {
+		return err
+	}
+	head := c.Response().Header()
+	head.Set(headerTiming, statementsHeader(statementsOf(c)))
+	head.Set(echo.HeaderContentType, typeRows)
+	head.Set(echo.HeaderContentLength, strconv.Itoa(len(a.Buf)))
 	return a.finish()
 }
 
