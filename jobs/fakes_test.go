@@ -47,9 +47,9 @@ func (b *board) change(id string, when func(*export.Job) bool, change func(*expo
 	return nil
 }
 
-func (b *board) Claim(_ context.Context, f export.Fence, _ string, at, lease time.Time) (export.Job, error) {
+func (b *board) Claim(_ context.Context, f export.Fence, _ string, _, lease time.Time) (export.Job, error) {
 	err := b.change(f.JobID, func(j *export.Job) bool {
-		return j.Status == export.Queued && j.Attempt == f.Attempt-1 && !j.RunAt.After(at)
+		return j.Status == export.Queued && j.Attempt == f.Attempt-1
 	}, func(j *export.Job) { j.Status, j.Attempt, j.LeaseUntil = export.Running, f.Attempt, lease })
 	if err != nil {
 		return export.Job{}, err

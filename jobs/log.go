@@ -1,9 +1,22 @@
 package jobs
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+
+	"github.com/redis/go-redis/v9"
 )
+
+// LogRedis sends the lines of the Redis client, which has one logger for the
+// process, to log. Call it before the first queue is made.
+func LogRedis(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
+
+type redisLog struct{ log *slog.Logger }
+
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	l.log.WarnContext(ctx, "redis client", "line", fmt.Sprintf(format, v...))
+}
 
 // asynqLog writes asynq's own lines to the product's log.
 type asynqLog struct{ log *slog.Logger }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
 
 	"rowmill/export"
 	"rowmill/internal/fault"
@@ -13,6 +14,7 @@ import (
 
 // Queue sends jobs to the workers through Redis. It is safe for concurrent use.
 type Queue struct {
+	redis     redis.UniversalClient
 	client    *asynq.Client
 	inspector *asynq.Inspector
 }
@@ -24,7 +26,11 @@ func NewQueue(redisURL string) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Queue{client: asynq.NewClient(opt), inspector: asynq.NewInspector(opt)}, nil
+	c, ok := opt.MakeRedisClient().(redis.UniversalClient)
+	if !ok {
+		return nil, fault.New(fault.Internal, "The Redis client is not one that this release knows.")
+	}
+	return &Queue{redis: c, client: asynq.NewClientFromRedisClient(c), inspector: asynq.NewInspectorFromRedisClient(c)}, nil
 }
 
 // redisOption reads the URL without ever repeating it in an error: it may hold a password.
@@ -37,11 +43,11 @@ func redisOption(redisURL string) (asynq.RedisConnOpt, error) {
 }
 
 // Close ends the connections.
-func (q *Queue) Close() error { return errors.Join(q.client.Close(), q.inspector.Close()) }
+func (q *Queue) Close() error { return q.redis.Close() }
 
 // Ping reports whether Redis answers.
-func (q *Queue) Ping(context.Context) error {
-	if err := q.client.Ping(); err != nil {
+func (q *Queue) Ping(ctx context.Context) error {
+	if err := q.redis.Ping(ctx).Err(); err != nil {
 		return fault.Wrap(err, fault.Unavailable, "Redis does not answer.")
 	}
 	return nil

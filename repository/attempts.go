@@ -11,12 +11,12 @@ import (
 	"rowmill/export"
 )
 
-// Claim starts attempt f.Attempt of a queued job whose time has come and whose
-// last attempt was the one before; of any number of claims one wins, and the
+// Claim starts attempt f.Attempt of a queued job whose last attempt was the one
+// before, whatever its run_at: the queue says when. Of any number of claims one wins, and the
 // others get export.ErrFenced.
 func (j *Jobs) Claim(ctx context.Context, f export.Fence, worker string, at, leaseUntil time.Time) (export.Job, error) {
 	done := j.table(ctx).
-		Where("id = ? AND attempt = ? AND status = ? AND run_at <= ?", f.JobID, f.Attempt-1, string(export.Queued), moment{at}).
+		Where("id = ? AND attempt = ? AND status = ?", f.JobID, f.Attempt-1, string(export.Queued)).
 		Updates(map[string]any{
 			"status": string(export.Running), "attempt": f.Attempt, "worker": worker,
 			"phase": string(export.PhaseSnapshot), "rows_written": 0,

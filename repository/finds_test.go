@@ -111,7 +111,7 @@ func TestWorkersAreAliveWhileTheyBeat(t *testing.T) {
 		want(now, export.Workers{})
 		for i, worker := range []string{"a", "b", "a"} {
 			ctx, sent := telemetry.CountStatements(t.Context())
-			if err := jobs.Beat(ctx, worker, now.Add(time.Duration(i)*time.Second)); err != nil || sent.Count() != 1 {
+			if err := jobs.Beat(ctx, worker, now.Add(time.Duration(i)*time.Second)); err != nil || sent.Count() != 2 { // the beat, and the forgetting
 				t.Fatalf("%v after %d statements", err, sent.Count())
 			}
 		}
@@ -119,5 +119,14 @@ func TestWorkersAreAliveWhileTheyBeat(t *testing.T) {
 		want(now.Add(2*time.Second), export.Workers{Alive: 2, LastSeen: last})
 		want(now.Add(time.Second+export.WorkerLost), export.Workers{Alive: 1, LastSeen: last})
 		want(now.Add(time.Hour), export.Workers{LastSeen: last})
+
+		later := now.Add(2 * forgetAfter)
+		if err := jobs.Beat(t.Context(), "c", later); err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		if err := jobs.db.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM workers").Scan(&left); err != nil || left != 1 {
+			t.Errorf("%d workers are remembered, %v", left, err)
+		}
 	})
 }

@@ -17,6 +17,28 @@ import (
 // take turns. An SQLite file belongs to one process; of two that migrate it at
 // once, one fails and may try again, as each step is a transaction.
 func (d *DB) Migrate(ctx context.Context) error {
+	provider, err := d.migrations()
+	if err != nil {
+		return err
+	}
+	_, err = provider.Up(ctx)
+	return mapError(ctx, "migrate", err)
+}
+
+// Migrated reports whether the schema is the one that this release needs, or a newer one.
+func (d *DB) Migrated(ctx context.Context) error {
+	provider, err := d.migrations()
+	if err != nil {
+		return err
+	}
+	pending, err := provider.HasPending(ctx)
+	if err == nil && pending {
+		return fault.New(fault.Unavailable, "The database's schema is not up to date: run rowmill migrate.")
+	}
+	return mapError(ctx, "ask for the schema's version", err)
+}
+
+func (d *DB) migrations() (*goose.Provider, error) {
 	dialect, files, folder := goose.DialectMySQL, fs.FS(migrations.MySQL), "mysql"
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
 	if d.sqlite {
@@ -26,14 +48,13 @@ func (d *DB) Migrate(ctx context.Context) error {
 	}
 	files, err := fs.Sub(files, folder)
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return nil, fmt.Errorf("find the migrations: %w", err)
 	}
 	provider, err := goose.NewProvider(dialect, d.pool, files, options...)
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return nil, fmt.Errorf("read the migrations: %w", err)
 	}
-	_, err = provider.Up(ctx)
-	return mapError(ctx, "migrate", err)
+	return provider, nil
 }
 
 // namedLock is MySQL's GET_LOCK, one name a database; it falls with its

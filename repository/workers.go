@@ -9,11 +9,18 @@ import (
 	"rowmill/export"
 )
 
-// Beat says that the worker is alive.
+// forgetAfter is how long a worker that is gone is remembered: past any outage
+// after which somebody asks when the last one was there.
+const forgetAfter = 30 * 24 * time.Hour
+
+// Beat says that the worker is alive, and forgets those long gone.
 func (j *Jobs) Beat(ctx context.Context, worker string, at time.Time) error {
 	err := j.db.gorm.WithContext(ctx).Table("workers").
 		Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"seen_at"})}).
 		Create(map[string]any{"id": worker, "started_at": moment{at}, "seen_at": moment{at}}).Error
+	if err == nil {
+		err = j.db.gorm.WithContext(ctx).Exec("DELETE FROM workers WHERE seen_at < ?", moment{at.Add(-forgetAfter)}).Error
+	}
 	return mapError(ctx, "say that a worker is alive", err)
 }
 

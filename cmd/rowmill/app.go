@@ -43,16 +43,11 @@ type app struct {
 
 // newApp opens what the process needs and listens; run starts the work. What it
 // opened is closed if it fails.
-func newApp(ctx context.Context, cfg *config.Config, log *slog.Logger) (a *app, err error) {
-	a = &app{cfg: cfg, log: log}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, a.close())
-		}
-	}()
+func newApp(ctx context.Context, cfg *config.Config, log *slog.Logger) (*app, error) {
+	a := &app{cfg: cfg, log: log}
 	for _, step := range []func(context.Context) error{a.openStores, a.openQueue, a.openReservations, a.openGateway, a.openAdmin} {
 		if err := step(ctx); err != nil {
-			return nil, err
+			return nil, errors.Join(err, a.close())
 		}
 	}
 	return a, nil
@@ -133,7 +128,7 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 	}
 	if a.cfg.Plays(config.Reservations) {
 		h := reservationhttp.NewServer(reservationhttp.Config{Store: repository.NewReservations(a.db), Token: token, Logger: a.log})
-		if a.reservations, err = listen(ctx, "reservation API", a.cfg.ReservationsAddr, h, a.cfg.DrainTimeout, a.log); err != nil {
+		if a.reservations, err = a.listen(ctx, "reservation API", a.cfg.ReservationsAddr, bounded(h)); err != nil {
 			return err
 		}
 		a.onClose(a.reservations.closeUnused)
@@ -159,22 +154,21 @@ func (a *app) openGateway(ctx context.Context) error {
 	h, err := gateway.New(gateway.Config{
 		Jobs: a.jobs, Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
 		Token: token, Checks: a.checks(), Logger: a.log,
-		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
+		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
 	})
 	if err != nil {
 		return err
 	}
-	if a.gateway, err = listen(ctx, "gateway", a.cfg.GatewayAddr, h, a.cfg.DrainTimeout, a.log); err != nil {
+	if a.gateway, err = a.listen(ctx, "gateway", a.cfg.GatewayAddr, h.HTTPServer(a.cfg.GatewayAddr)); err != nil {
 		return err
 	}
-	a.gateway.http.RegisterOnShutdown(h.Drain)
 	a.onClose(a.gateway.closeUnused)
 	return nil
 }
 
 // checks are what readiness asks, by the dependency's name.
 func (a *app) checks() map[string]func(context.Context) error {
-	checks := map[string]func(context.Context) error{"sql": a.db.Ping}
+	checks := map[string]func(context.Context) error{"sql": a.db.Ping, "schema": a.db.Migrated}
 	if a.cfg.Exports() {
 		checks["redis"], checks["files"] = a.queue.Ping, a.files.Ping
 	}
@@ -188,7 +182,7 @@ func (a *app) openAdmin(ctx context.Context) (err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /readyz", a.readyz)
-	if a.admin, err = listen(ctx, "admin", a.cfg.AdminAddr, mux, a.cfg.DrainTimeout, a.log); err != nil {
+	if a.admin, err = a.listen(ctx, "admin", a.cfg.AdminAddr, bounded(mux)); err != nil {
 		return err
 	}
 	a.onClose(a.admin.closeUnused)

@@ -46,15 +46,18 @@ func (d demoCmd) Run(ctx context.Context, s streams) (err error) {
 		return errors.Join(err, a.close())
 	}
 
-	serving, stop := context.WithCancel(ctx)
+	// Ctrl-C first ends the export, which cancels its job while there is a gateway to tell.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- a.run(serving) }()
+	asking, ask := context.WithCancel(ctx)
+	defer ask()
 	exported := make(chan error, 1)
-	go func() { exported <- d.export(serving, s, a) }()
+	go func() { exported <- d.export(asking, s, a) }()
 	select {
-	case err = <-served: // a role has ended, or Ctrl-C
-		stop()
+	case err = <-served: // a role has ended
+		ask()
 		return errors.Join(err, <-exported)
 	case err = <-exported:
 	}
@@ -63,7 +66,13 @@ func (d demoCmd) Run(ctx context.Context, s streams) (err error) {
 		return errors.Join(err, <-served)
 	}
 	_, _ = fmt.Fprintf(s.out, "\nServing at %s with the token in %s. Ctrl-C ends it.\n", a.gateway.url(), filepath.Join(dir, tokenFile)) // seen or not, it serves
-	return <-served
+	select {
+	case err = <-served:
+		return err
+	case <-ctx.Done():
+		stop()
+		return <-served
+	}
 }
 
 func (d demoCmd) directory() (dir string, remove func() error, err error) {

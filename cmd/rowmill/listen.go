@@ -19,19 +19,19 @@ type server struct {
 	log   *slog.Logger
 }
 
-func listen(ctx context.Context, name, addr string, h http.Handler, drain time.Duration, log *slog.Logger) (*server, error) {
+func (a *app) listen(ctx context.Context, name, addr string, h *http.Server) (*server, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for the %s: %w", name, err)
 	}
-	return &server{name: name, ln: ln, drain: drain, log: log, http: &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}}, nil
+	h.ErrorLog = slog.NewLogLogger(a.log.Handler(), slog.LevelWarn)
+	return &server{name: name, ln: ln, drain: a.cfg.DrainTimeout, log: a.log, http: h}, nil
+}
+
+// bounded is a server for callers from inside.
+func bounded(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 }
 
 func (s *server) url() string { return "http://" + s.ln.Addr().String() }

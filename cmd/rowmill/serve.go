@@ -5,6 +5,7 @@ import (
 
 	"rowmill/internal/config"
 	"rowmill/internal/telemetry"
+	"rowmill/jobs"
 )
 
 type serveCmd struct {
@@ -17,6 +18,7 @@ func (s *serveCmd) Run(ctx context.Context, out streams, noted *config.Errors) e
 		return configError{err}
 	}
 	log := telemetry.NewLogger(out.err, cfg.LogFormat, cfg.Level())
+	jobs.LogRedis(log)
 	a, err := newApp(ctx, cfg, log)
 	if err != nil {
 		return err

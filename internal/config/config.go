@@ -29,11 +29,12 @@ const (
 type Config struct {
 	Roles []string `name:"roles" env:"ROWMILL_ROLES" default:"gateway,worker,reservations" sep:"," placeholder:"ROLE,..." help:"Parts this process plays: gateway, worker, reservations."`
 
-	GatewayAddr      string `name:"gateway-addr" env:"ROWMILL_GATEWAY_ADDR" default:"127.0.0.1:8080" help:"Where the public API listens; port 0 takes a free one."`
-	ReservationsAddr string `name:"reservations-addr" env:"ROWMILL_RESERVATIONS_ADDR" default:"127.0.0.1:8081" help:"Where the internal reservation API listens. Not for the public."`
-	ReservationsURL  string `name:"reservations-url" env:"ROWMILL_RESERVATIONS_URL" help:"Where the internal reservation API is found; empty: in this process."`
-	AdminAddr        string `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez and /readyz of this process listen, whatever its roles; empty: nowhere."`
-	BaseURL          string `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it; empty: where it listens."`
+	GatewayAddr      string   `name:"gateway-addr" env:"ROWMILL_GATEWAY_ADDR" default:"127.0.0.1:8080" help:"Where the public API listens; port 0 takes a free one."`
+	ReservationsAddr string   `name:"reservations-addr" env:"ROWMILL_RESERVATIONS_ADDR" default:"127.0.0.1:8081" help:"Where the internal reservation API listens. Not for the public."`
+	ReservationsURL  string   `name:"reservations-url" env:"ROWMILL_RESERVATIONS_URL" help:"Where the internal reservation API is found; empty: in this process."`
+	AdminAddr        string   `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez and /readyz of this process listen, whatever its roles; empty: nowhere."`
+	BaseURL          string   `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it, put before the links it gives; empty: links are paths."`
+	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN,..." help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
 
 	DataDir  string `name:"data-dir" env:"ROWMILL_DATA_DIR" default:"rowmill-data" help:"Where the embedded SQL database and files lie."`
 	MySQLDSN string `name:"mysql-dsn" env:"ROWMILL_MYSQL_DSN" placeholder:"DSN" help:"MySQL or MariaDB, as user:password@tcp(host:port)/database; empty: embedded SQLite."`
@@ -108,7 +109,7 @@ func (c *Config) Check() error {
 	p.addresses(c)
 	p.stores(c)
 	p.numbers(c)
-	if _, err := time.LoadLocation(c.TimeZone); err != nil {
+	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "" || c.TimeZone == "Local" {
 		p.add("time-zone", "%q is not a known IANA time zone, like Asia/Seoul", c.TimeZone)
 	}
 	p.oneOf("language", c.Language, "en", "ko")
@@ -178,8 +179,8 @@ func (p *problems) addresses(c *Config) {
 	}
 	for _, u := range []struct{ flag, value string }{{"reservations-url", c.ReservationsURL}, {"base-url", c.BaseURL}} {
 		parsed, err := url.Parse(u.value)
-		if u.value != "" && (err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https")) {
-			p.add(u.flag, "is not an http:// or https:// address")
+		if u.value != "" && (err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || strings.HasSuffix(u.value, "/")) {
+			p.add(u.flag, "is not an http:// or https:// address without a slash at its end")
 		}
 	}
 }

@@ -76,11 +76,8 @@ var owners = map[string][]string{
 	"testing":                            {"internal/testdb"},
 	"net/http/httptest":                  {},
 	"golang.org/x/tools/go/packages":     {},
-	"github.com/stretchr/testify":        {},
 	"github.com/RoaringBitmap/roaring/":  {"export", "reservation/reservationhttp"},
 	"github.com/schollz/progressbar/":    {"cmd/rowmill"},
-	"github.com/dustin/go-humanize":      {"cmd/rowmill"},
-	"github.com/mattn/":                  {"cmd/rowmill"},
 	"go.opentelemetry.io/otel/exporters": {"internal/telemetry", "cmd/rowmill"},
 }
 

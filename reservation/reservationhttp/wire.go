@@ -8,6 +8,7 @@
 package reservationhttp
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,12 +70,14 @@ func queryOf(q reservation.Query) queryRequest {
 }
 
 func (r queryRequest) query() (reservation.Query, error) {
-	filter, err := reservation.ParseFilter(r.filter)
-	if err != nil {
-		return reservation.Query{}, err
+	filter, filterErr := reservation.ParseFilter(r.filter)
+	sort, sortErr := reservation.ParseSort(r.sort, r.order)
+	if f, ok := fault.As(filterErr); ok { // both are told at once
+		if s, ok := fault.As(sortErr); ok {
+			return reservation.Query{}, fault.InvalidFields("The filter and the sort are not valid.", slices.Concat(f.Fields, s.Fields)...)
+		}
 	}
-	sort, err := reservation.ParseSort(r.sort, r.order)
-	return reservation.Query{Filter: filter, Sort: sort}, err
+	return reservation.Query{Filter: filter, Sort: sort}, cmp.Or(filterErr, sortErr)
 }
 
 func (r queryRequest) append(w *jx.Writer) {
