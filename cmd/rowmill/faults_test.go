@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -36,7 +37,7 @@ type between struct {
 func newBetween(t *testing.T, spoil spoiler, spoiled int64) *between {
 	t.Helper()
 	b := &between{spoil: spoil, spoiled: spoiled}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(b.target.Load()) }}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(b.target.Load()) }, ErrorLog: log.New(io.Discard, "", 0)}
 	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/batch-get") && b.pages.Add(1) <= b.spoiled && b.spoil(w, r) {
 			return
@@ -80,6 +81,7 @@ func cutPage(w http.ResponseWriter, _ *http.Request) bool {
 }
 
 func noPage(_ http.ResponseWriter, r *http.Request) bool {
+	_, _ = io.Copy(io.Discard, r.Body) // the server sees its caller leave only when it has read the body
 	<-r.Context().Done()
 	return true
 }

@@ -136,12 +136,19 @@ func (c *Client) job(ctx context.Context, method, path string, body []byte, head
 			return j, retryable(err)
 		}
 		defer func() { _ = resp.Body.Close() }() // read to its end, or of no more use
-		if err := json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&j); err != nil {
+		answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		if err != nil {
 			return j, fmt.Errorf("read the gateway's answer: %w", err)
+		}
+		if err := json.Unmarshal(answer, &j); err != nil { // whole, and yet no job: it is not the gateway who answers
+			return j, backoff.Permanent(fmt.Errorf("read the gateway's answer: %w", err))
 		}
 		return j, nil
 	}, backoff.WithMaxElapsedTime(time.Minute))
 }
+
+// maxAnswer is the most bytes of a job: its receipt may list 1,000 places.
+const maxAnswer = 4 << 20
 
 // do makes one call; an answer that is no success is a *Problem.
 func (c *Client) do(ctx context.Context, method, path string, body []byte, head http.Header) (*http.Response, error) {
@@ -171,7 +178,9 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, head 
 	return nil, p
 }
 
-// retryable marks what would fail again as permanent.
+// retryable marks what would fail again as permanent, and says when to come back
+// to a gateway that named a time. The problem stays in it, for the caller who has
+// waited in vain.
 func retryable(err error) error {
 	var p *Problem
 	if !errors.As(err, &p) {
@@ -180,9 +189,17 @@ func retryable(err error) error {
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		if p.RetryAfter > 0 {
-			return backoff.RetryAfter(int(p.RetryAfter.Seconds()))
+			return &waited{err, &backoff.RetryAfterError{Duration: p.RetryAfter}}
 		}
 		return err
 	}
 	return backoff.Permanent(err)
 }
+
+// waited is an error that says when to try again; to its reader it is the error alone.
+type waited struct {
+	error
+	after *backoff.RetryAfterError
+}
+
+func (w *waited) Unwrap() []error { return []error{w.error, w.after} }

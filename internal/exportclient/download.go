@@ -43,48 +43,73 @@ func (c *Client) Download(ctx context.Context, j Job, path string) error {
 	return nil
 }
 
-// fill appends what f lacks, over as many connections as it takes.
+// fill appends what f lacks, over as many connections as it takes. It gives up
+// only when none has brought a byte for patience: a long download may break often.
 func (c *Client) fill(ctx context.Context, f *os.File, j Job) error {
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		have, err := f.Seek(0, io.SeekEnd)
-		if err != nil {
-			return struct{}{}, backoff.Permanent(err)
-		}
-		if have >= j.Receipt.Bytes {
-			return struct{}{}, nil
-		}
-		head := http.Header{"Range": {"bytes=" + strconv.FormatInt(have, 10) + "-"}, "If-Range": {`"` + j.Receipt.SHA256 + `"`}}
-		resp, err := c.do(ctx, http.MethodGet, "/api/v1/exports/"+j.ID+"/file", nil, head)
-		if err != nil {
-			return struct{}{}, retryable(err)
-		}
-		defer func() { _ = resp.Body.Close() }() // a broken connection shows in the copy
-		if resp.StatusCode != http.StatusPartialContent {
-			if err := errors.Join(f.Truncate(0), rewind(f)); err != nil {
-				return struct{}{}, backoff.Permanent(err)
-			}
-		}
-		return struct{}{}, copyBody(f, resp.Body)
-	}, backoff.WithMaxElapsedTime(5*time.Minute))
+	most, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return fmt.Errorf("download the file: %w", err)
+	}
+	for whole := most >= j.Receipt.Bytes; !whole; {
+		whole, err = backoff.Retry(ctx, func() (bool, error) {
+			have, err := c.more(ctx, f, j)
+			if err != nil && have > most && ctx.Err() == nil && !permanent(err) {
+				most = have
+				return false, nil // broken off, but further than before
+			}
+			return true, err // an end that is not the receipt's is for check to tell
+		}, backoff.WithMaxElapsedTime(patience))
+		if err != nil {
+			return fmt.Errorf("download the file: %w", err)
+		}
 	}
 	return nil
 }
 
+const patience = 5 * time.Minute
+
+func permanent(err error) bool {
+	var p *backoff.PermanentError
+	return errors.As(err, &p)
+}
+
+// more appends what one connection brings and gives f's size. A gateway whose file
+// is another than the one begun sends the whole of it.
+func (c *Client) more(ctx context.Context, f *os.File, j Job) (size int64, err error) {
+	if size, err = f.Seek(0, io.SeekEnd); err != nil {
+		return size, backoff.Permanent(err)
+	}
+	head := http.Header{"Range": {"bytes=" + strconv.FormatInt(size, 10) + "-"}, "If-Range": {`"` + j.Receipt.SHA256 + `"`}}
+	resp, err := c.do(ctx, http.MethodGet, "/api/v1/exports/"+j.ID+"/file", nil, head)
+	if err != nil {
+		return size, retryable(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // a broken connection shows in the copy
+	if resp.StatusCode != http.StatusPartialContent {
+		if err := errors.Join(f.Truncate(0), rewind(f)); err != nil {
+			return size, backoff.Permanent(err)
+		}
+		size = 0
+	}
+	n, err := copyBody(f, resp.Body)
+	return size + n, err
+}
+
 // copyBody tells a broken connection, which is tried again, from a full disk, which is not.
-func copyBody(f *os.File, body io.Reader) error {
+func copyBody(f *os.File, body io.Reader) (written int64, err error) {
 	buf := make([]byte, 256<<10)
 	for {
 		n, err := body.Read(buf)
-		if _, writeErr := f.Write(buf[:n]); writeErr != nil {
-			return backoff.Permanent(writeErr)
+		w, writeErr := f.Write(buf[:n])
+		written += int64(w)
+		if writeErr != nil {
+			return written, backoff.Permanent(writeErr)
 		}
 		if errors.Is(err, io.EOF) {
-			return nil
+			return written, nil
 		}
 		if err != nil {
-			return fmt.Errorf("the download broke off: %w", err)
+			return written, fmt.Errorf("the download broke off: %w", err)
 		}
 	}
 }
