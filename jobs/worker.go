@@ -119,7 +119,7 @@ func (w *Worker) server(opt asynq.RedisConnOpt, slots int, queues map[string]int
 	return asynq.NewServer(opt, asynq.Config{
 		Concurrency:              slots,
 		Queues:                   queues,
-		TaskCheckInterval:        200 * time.Millisecond, // what a click waits for at most
+		TaskCheckInterval:        50 * time.Millisecond, // what a click waits for at most
 		DelayedTaskCheckInterval: time.Second,
 		ShutdownTimeout:          5 * time.Second, // runs have ended by then
 		Logger:                   asynqLog{w.cfg.Logger},

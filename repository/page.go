@@ -18,6 +18,7 @@ type page struct {
 	place map[int64]int // by id
 	slab  []table.Value
 	keys  [][]key // by ref, then by place
+	full  bool    // every row has its place: others were not asked
 }
 
 func newPage(p plan, capacity int) *page {
@@ -57,12 +58,18 @@ func (g *page) ids() []int64 {
 }
 
 // readMain runs a query of the main table's columns. Rows without a place get
-// the next one, in the order they come.
+// the next one, in the order they come, unless the page is full.
 func (g *page) readMain(ctx context.Context, d *DB, query string, args ...any) error {
 	keys := make([]key, len(g.refs))
 	return g.plan.main.read(ctx, d, query, args, keys, func(id int64, values []cell) {
-		g.add(id)
-		at := g.place[id]
+		at, asked := g.place[id]
+		if !asked {
+			if g.full {
+				return
+			}
+			at = len(g.rows)
+			g.add(id)
+		}
 		g.found[at] = true
 		for i, k := range keys {
 			g.keys[i][at] = k
@@ -93,7 +100,9 @@ func (g *page) readParts(ctx context.Context, d *DB) error {
 			continue
 		}
 		err := s.read(ctx, d, d.byKeys(s, nil, ids), nil, nil, func(id int64, values []cell) {
-			g.set(g.place[id], s, values)
+			if at, asked := g.place[id]; asked {
+				g.set(at, s, values)
+			}
 		})
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -97,8 +98,14 @@ func (s step) selectList(t string, refs []string) string {
 // lists in a row stay ranges of the primary key.
 const maxInList = 900
 
+// dense is how many keys a range may span for each one that is asked. One range is
+// read in half the time of as many look-ups; a row in five that nobody asked for
+// costs less than that.
+const dense = 1.25
+
 // byKeys selects the step's rows of the ids by the primary key, which MySQL is
-// told to use, as it overrates a scan beside thousands of ranges. The ids are
+// told to use, as it overrates a scan beside thousands of ranges. Where the ids lie
+// close, it selects their whole range, and the caller drops the others. The ids are
 // written out and not bound: numbers cannot break out, no engine's bound on
 // placeholders applies, and neither gorm nor the driver copies thousands of
 // arguments.
@@ -106,6 +113,10 @@ func (d *DB) byKeys(s step, refs []string, ids []int64) string {
 	head := s.selectList(s.table, refs) + " FROM " + s.table
 	if !d.sqlite {
 		head += " FORCE INDEX (PRIMARY)"
+	}
+	lo, hi := slices.Min(ids), slices.Max(ids)
+	if span := uint64(hi) - uint64(lo); float64(span) < dense*float64(len(ids)) { // unsigned, it cannot overflow
+		return fmt.Sprintf("%s WHERE %s.%s BETWEEN %d AND %d", head, s.table, s.key, lo, hi)
 	}
 	in := s.table + "." + s.key + " IN ("
 	b := make([]byte, 0, len(head)+len(ids)*12)

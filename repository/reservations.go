@@ -85,6 +85,7 @@ func (r *Reservations) Batch(ctx context.Context, ids []int64, fields []reservat
 				fault.Field{Name: "ids", Detail: fmt.Sprintf("id %d is asked twice", id)})
 		}
 	}
+	g.full = true
 	if err := g.readMain(ctx, r.db, r.db.byKeys(p.main, g.refs, ids)); err != nil {
 		return reservation.Batch{}, err
 	}

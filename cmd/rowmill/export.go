@@ -87,7 +87,7 @@ func fetchFile(ctx context.Context, s streams, c *exportclient.Client, o exportc
 	return job, printReceipt(s.out, out, *job.Receipt)
 }
 
-const followEvery = 500 * time.Millisecond
+const followEvery = 150 * time.Millisecond
 
 func follow(ctx context.Context, s streams, c *exportclient.Client, id string) (exportclient.Job, error) {
 	bar, noticed := newProgress(s.err, "export", -1), ""
