@@ -95,7 +95,8 @@ func (a *attempt) writeRows(ctx context.Context, enc sheet.Encoder) error {
 	a.keys = roaring64.New()
 
 	pages := pool.Map(ctx, a.cfg.Fetch.Lane(), a.cfg.Window, a.tokens(), a.fetch)
-	chunks := pool.Map(ctx, a.cfg.Encode.Lane(), a.cfg.Window, a.place(pages, enc), func(_ context.Context, s sheet.Span) (sheet.Chunk, error) {
+	// Chunks are ready sooner than pages: one to write while each core makes one.
+	chunks := pool.Map(ctx, a.cfg.Encode.Lane(), a.cfg.Encode.Limit()+1, a.place(pages, enc), func(_ context.Context, s sheet.Span) (sheet.Chunk, error) {
 		return enc.Encode(s)
 	})
 	for chunk, err := range chunks {

@@ -23,7 +23,7 @@ type Config struct {
 
 	Fetch  *pool.Pool // calls to the sources, of all jobs together
 	Encode *pool.Pool // chunks being encoded, of all jobs together
-	Window int        // pages a job holds between fetch and file; default 8
+	Window int        // pages a job fetches ahead of those that are encoded; default 8
 
 	ReportEvery time.Duration // default 500 ms
 	Lease       time.Duration // how long a silent worker keeps its job; default 15 s

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/pprof"
 	"os"
+	"runtime/debug"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -44,6 +46,7 @@ type app struct {
 // newApp opens what the process needs and listens; run starts the work. What it
 // opened is closed if it fails.
 func newApp(ctx context.Context, cfg *config.Config, log *slog.Logger) (*app, error) {
+	debug.SetGCPercent(cfg.GCPercent)
 	a := &app{cfg: cfg, log: log}
 	for _, step := range []func(context.Context) error{a.openStores, a.openQueue, a.openReservations, a.openGateway, a.openAdmin} {
 		if err := step(ctx); err != nil {
@@ -182,6 +185,9 @@ func (a *app) openAdmin(ctx context.Context) (err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /readyz", a.readyz)
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	if a.admin, err = a.listen(ctx, "admin", a.cfg.AdminAddr, bounded(mux)); err != nil {
 		return err
 	}

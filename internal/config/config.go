@@ -32,7 +32,7 @@ type Config struct {
 	GatewayAddr      string   `name:"gateway-addr" env:"ROWMILL_GATEWAY_ADDR" default:"127.0.0.1:8080" help:"Where the public API listens; port 0 takes a free one."`
 	ReservationsAddr string   `name:"reservations-addr" env:"ROWMILL_RESERVATIONS_ADDR" default:"127.0.0.1:8081" help:"Where the internal reservation API listens. Not for the public."`
 	ReservationsURL  string   `name:"reservations-url" env:"ROWMILL_RESERVATIONS_URL" help:"Where the internal reservation API is found; empty: in this process."`
-	AdminAddr        string   `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez and /readyz of this process listen, whatever its roles; empty: nowhere."`
+	AdminAddr        string   `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez, /readyz and /debug/pprof of this process listen, whatever its roles; empty: nowhere. Not for the public."`
 	BaseURL          string   `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it, put before the links it gives; empty: links are paths."`
 	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN,..." help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
 
@@ -49,7 +49,8 @@ type Config struct {
 	FetchSlots   int           `name:"fetch-slots" env:"ROWMILL_FETCH_SLOTS" default:"4" help:"Pages fetched at once to begin with; then it follows the API's latency."`
 	FetchMax     int           `name:"fetch-max" env:"ROWMILL_FETCH_MAX" default:"8" help:"Pages fetched at once when the API bears it."`
 	EncodeSlots  int           `name:"encode-slots" env:"ROWMILL_ENCODE_SLOTS" default:"0" help:"Pages encoded at once by this process; 0: one a core."`
-	Window       int           `name:"window" env:"ROWMILL_WINDOW" default:"8" help:"Pages a job holds between fetch and file."`
+	Window       int           `name:"window" env:"ROWMILL_WINDOW" default:"8" help:"Pages a job fetches ahead of those that are encoded."`
+	GCPercent    int           `name:"gc-percent" env:"ROWMILL_GC_PERCENT" default:"200" help:"Garbage collector's target, as GOGC: more is faster and takes more memory."`
 	SmallSlots   int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
 	SharedSlots  int           `name:"shared-slots" env:"ROWMILL_SHARED_SLOTS" default:"2" help:"Jobs of either size that run at once beside them."`
 	SmallRows    int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
@@ -205,7 +206,7 @@ func (p *problems) numbers(c *Config) {
 		{"page-size", int64(c.PageSize), 1, 5000}, {"fetch-min", int64(c.FetchMin), 1, int64(c.FetchSlots)}, {"fetch-slots", int64(c.FetchSlots), 1, int64(c.FetchMax)}, {"fetch-max", int64(c.FetchMax), 1, 256},
 		{"encode-slots", int64(c.EncodeSlots), 0, 256},
 		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
-		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
+		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
 	} {
 		if n.v < n.lo || n.v > n.hi {
 			p.add(n.flag, "%d is not between %d and %d", n.v, n.lo, n.hi)
