@@ -8,6 +8,7 @@
 package reservationhttp
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,13 +70,20 @@ func queryOf(q reservation.Query) queryRequest {
 	return r
 }
 
+// query reads the request, or names everything that is wrong with it.
 func (r queryRequest) query() (reservation.Query, error) {
 	filter, err := reservation.ParseFilter(r.filter)
-	if err != nil {
-		return reservation.Query{}, err
+	sort, sortErr := reservation.ParseSort(r.sort, r.order)
+	if err == nil || sortErr == nil {
+		return reservation.Query{Filter: filter, Sort: sort}, cmp.Or(err, sortErr)
 	}
-	sort, err := reservation.ParseSort(r.sort, r.order)
-	return reservation.Query{Filter: filter, Sort: sort}, err
+	var wrong []fault.Field
+	for _, e := range []error{err, sortErr} {
+		if f, ok := fault.As(e); ok {
+			wrong = append(wrong, f.Fields...)
+		}
+	}
+	return reservation.Query{}, fault.InvalidFields("The filter and the sort are not valid.", wrong...)
 }
 
 func (r queryRequest) append(w *jx.Writer) {
