@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -66,10 +67,10 @@ type Notice struct {
 
 // Problem is an answer of the gateway that is not a success (RFC 9457).
 type Problem struct {
-	Status     int    `json:"status"`
-	Title      string `json:"title"`
-	Detail     string `json:"detail"`
-	RetryAfter time.Duration
+	Status     int           `json:"status"`
+	Title      string        `json:"title"`
+	Detail     string        `json:"detail"`
+	RetryAfter time.Duration `json:"-"` // from the header; 0: not said
 	Errors     []struct {
 		Location string `json:"location"`
 		Message  string `json:"message"`
@@ -155,9 +156,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, head 
 	if err != nil {
 		return nil, backoff.Permanent(fmt.Errorf("make a request for %s: %w", path, err))
 	}
-	for name, values := range head {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, head)
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
