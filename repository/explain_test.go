@@ -160,10 +160,52 @@ func TestADeepOffsetSkipsIndexEntriesAndNotRows(t *testing.T) {
 		_, err := NewReservations(db).List(t.Context(), q, reservation.Window{Offset: 5900, Limit: 25}, fieldsOf(t, "id", "memo"), false)
 		return err
 	})
+	windows := 0
 	for _, row := range explain(t, db, statements[0]) {
-		if row.table == "reservations" && (row.key != "reservations_by_check_in" || !strings.Contains(row.extra, "Using index")) {
+		if row.table != "reservations" {
+			continue
+		}
+		windows++
+		if row.key != "reservations_by_check_in" || !strings.Contains(row.extra, "Using index") {
 			t.Errorf("the window is read as %+v", row)
 		}
+	}
+	if windows != 1 {
+		t.Errorf("the table is read %d times in %s", windows, statements[0])
+	}
+}
+
+// A page costs as many statements wherever it lies, and its total is counted in an index.
+func TestADeepPageCostsAsManyStatementsAsTheFirst(t *testing.T) {
+	db := analyzed(t)
+	page := func(offset int64) []string {
+		return recorded(t, db, func(db *DB) error {
+			q := reservation.Query{Sort: reservation.Sort{Field: "check_in"}}
+			list, err := NewReservations(db).List(t.Context(), q, reservation.Window{Offset: offset, Limit: 25}, reservation.Fields(), true)
+			if err == nil && (len(list.Rows) != 25 || list.Total != 6000) {
+				err = fmt.Errorf("%d rows of %d", len(list.Rows), list.Total)
+			}
+			return err
+		})
+	}
+	first, deep := page(0), page(5975)
+	if len(deep) != len(first) {
+		t.Errorf("the first page costs %d statements, the last one %d", len(first), len(deep))
+	}
+	counts := 0
+	for _, s := range deep {
+		if !strings.Contains(s, "COUNT(*)") {
+			continue
+		}
+		counts++
+		for _, row := range explain(t, db, s) {
+			if !strings.Contains(row.extra, "Using index") && !strings.Contains(row.extra, "optimized away") {
+				t.Errorf("the total is counted as %+v", row)
+			}
+		}
+	}
+	if counts != 1 {
+		t.Errorf("the total is counted %d times", counts)
 	}
 }
 

@@ -48,6 +48,16 @@ func newBetween(t *testing.T, spoil spoiler, spoiled int64) *between {
 	return b
 }
 
+// aim sends what comes on to the reservation API of a.
+func (b *between) aim(t *testing.T, a *app) {
+	t.Helper()
+	target, err := url.Parse(a.reservations.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.target.Store(target)
+}
+
 func brokenPage(w http.ResponseWriter, _ *http.Request) bool {
 	http.Error(w, "out of order", http.StatusInternalServerError)
 	return true
@@ -119,11 +129,7 @@ func spoiledJob(t *testing.T, spoil spoiler, spoiled int64, attempts int) (expor
 	a, c := boot(t, 60, func(cfg *config.Config) {
 		cfg.PageSize, cfg.MaxFailures, cfg.ReservationsURL, cfg.APITimeout = 10, attempts, b.URL, 300*time.Millisecond
 	})
-	target, err := url.Parse(a.reservations.url())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.target.Store(target)
+	b.aim(t, a)
 	job, err := c.Submit(t.Context(), exportclient.Order{Format: "csv"}, "spoiled")
 	if err != nil {
 		t.Fatal(err)

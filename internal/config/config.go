@@ -27,7 +27,7 @@ const (
 
 // Config is the configuration of a process. A flag wins over its variable.
 type Config struct {
-	Roles []string `name:"roles" env:"ROWMILL_ROLES" default:"gateway,worker,reservations" sep:"," placeholder:"ROLE,..." help:"Parts this process plays: gateway, worker, reservations."`
+	Roles []string `name:"roles" env:"ROWMILL_ROLES" default:"gateway,worker,reservations" sep:"," help:"Parts this process plays: gateway, worker, reservations."`
 
 	GatewayAddr      string   `name:"gateway-addr" env:"ROWMILL_GATEWAY_ADDR" default:"127.0.0.1:8080" help:"Where the public API listens; port 0 takes a free one."`
 	ReservationsAddr string   `name:"reservations-addr" env:"ROWMILL_RESERVATIONS_ADDR" default:"127.0.0.1:8081" help:"Where the internal reservation API listens. Not for the public."`

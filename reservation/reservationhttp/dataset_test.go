@@ -232,4 +232,14 @@ func TestDatasetChecksRequests(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	err := d.Check(export.Request{Filter: map[string][]string{"secret": {"x"}, "nights": {"many"}}, Sort: "memo"})
+	var names []string
+	if f, ok := fault.As(err); ok {
+		for _, field := range f.Fields {
+			names = append(names, field.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"nights", "secret", "_sort"}, names); diff != "" || fault.KindOf(err) != fault.Invalid {
+		t.Errorf("%v names (-want +got):\n%s", err, diff)
+	}
 }

@@ -69,6 +69,7 @@ func queryOf(q reservation.Query) queryRequest {
 	return r
 }
 
+// query reads the request, or names everything that is wrong with it.
 func (r queryRequest) query() (reservation.Query, error) {
 	filter, filterErr := reservation.ParseFilter(r.filter)
 	sort, sortErr := reservation.ParseSort(r.sort, r.order)
