@@ -12,6 +12,7 @@ import (
 
 type benchCmd struct {
 	Export benchExport `cmd:"" help:"Measure the export path, each of its stages alone, and the ladder of changes that made it fast."`
+	File   benchFile   `cmd:"" help:"Measure the making of a file from rows in memory, or of a TSV file."`
 }
 
 type benchExport struct {
@@ -32,6 +33,26 @@ func (b benchExport) Run(ctx context.Context, s streams) error {
 		MySQLDSN: b.MySQLDSN, Rows: b.Rows, PageSize: b.PageSize, Pool: b.Pool, Repeat: b.Repeat,
 		RTT: b.RTT, APIDelay: b.APIDelay, Stages: b.Stages, Ladder: b.Ladder,
 	}, func(what string) { _, _ = fmt.Fprintln(s.err, what) }) // seen or not, it goes on
+	if err != nil {
+		return err
+	}
+	if b.JSON {
+		return writeJSON(s.out, report)
+	}
+	return report.Print(s.out)
+}
+
+type benchFile struct {
+	Rows    int    `name:"rows" help:"Rows to make up; with --tsv, the most rows to read."`
+	Columns int    `name:"columns" default:"20" help:"Columns of the file, the first of 20."`
+	Out     string `name:"out" short:"o" type:"path" placeholder:"FILE" help:"The Excel file to write; empty: a temporary one, removed at the end."`
+	TSV     string `name:"tsv" type:"existingfile" placeholder:"FILE" help:"Read the rows from this file: 20 fields a line, as MySQL writes them with SELECT ... INTO OUTFILE."`
+	Alone   bool   `name:"alone" default:"true" negatable:"" help:"Make or read the rows once more without a file, to know what to subtract."`
+	JSON    bool   `name:"json" help:"Write JSON instead of a table."`
+}
+
+func (b benchFile) Run(ctx context.Context, s streams) error {
+	report, err := bench.File(ctx, bench.FileConfig{Rows: b.Rows, Columns: b.Columns, Out: b.Out, TSV: b.TSV, Alone: b.Alone})
 	if err != nil {
 		return err
 	}
