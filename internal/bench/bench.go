@@ -61,9 +61,12 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("--%s: %d is not between %d and %d", n.flag, n.v, n.least, n.up))
 		}
 	}
-	for flag, d := range map[string]time.Duration{"rtt": c.RTT, "api-delay": c.APIDelay} {
-		if d < 0 || d > MaxDelay {
-			errs = append(errs, fmt.Errorf("--%s: %v is not between 0 and %v", flag, d, MaxDelay))
+	for _, d := range []struct {
+		flag string
+		v    time.Duration
+	}{{"rtt", c.RTT}, {"api-delay", c.APIDelay}} {
+		if d.v < 0 || d.v > MaxDelay {
+			errs = append(errs, fmt.Errorf("--%s: %v is not between 0s and %v", d.flag, d.v, MaxDelay))
 		}
 	}
 	return errors.Join(errs...)

@@ -67,6 +67,7 @@ var (
 	_ driver.ExecerContext      = wiredConn{}
 	_ driver.ConnPrepareContext = wiredConn{}
 	_ driver.ConnBeginTx        = wiredConn{}
+	_ driver.Pinger             = wiredConn{}
 	_ driver.NamedValueChecker  = wiredConn{}
 	_ driver.SessionResetter    = wiredConn{}
 	_ driver.Validator          = wiredConn{}
@@ -99,7 +100,10 @@ func (c wiredConn) ExecContext(ctx context.Context, query string, args []driver.
 	if errors.Is(err, driver.ErrSkip) {
 		return nil, driver.ErrSkip
 	}
-	return result, errors.Join(err, c.line.pass(ctx))
+	if passErr := c.line.pass(ctx); passErr != nil {
+		err = errors.Join(err, passErr)
+	}
+	return result, err
 }
 
 // PrepareContext asks the server to prepare a statement: a round trip of its own.
@@ -112,7 +116,10 @@ func (c wiredConn) PrepareContext(ctx context.Context, query string) (stmt drive
 	if err != nil {
 		return nil, err
 	}
-	return wiredStmt{stmt, c.line}, c.line.pass(ctx)
+	if err := c.line.pass(ctx); err != nil {
+		return nil, errors.Join(err, stmt.Close())
+	}
+	return wiredStmt{stmt, c.line}, nil
 }
 
 // BeginTx begins a transaction; its begin and its end are statements.
@@ -125,7 +132,18 @@ func (c wiredConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.T
 	if err != nil {
 		return nil, err
 	}
-	return wiredTx{tx, c.line, ctx}, c.line.pass(ctx)
+	if err := c.line.pass(ctx); err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return wiredTx{tx, c.line, ctx}, nil
+}
+
+// Ping asks whether the server is there; that is no statement.
+func (c wiredConn) Ping(ctx context.Context) error {
+	if p, ok := c.Conn.(driver.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
 }
 
 // CheckNamedValue leaves values to the driver, or to database/sql.

@@ -39,7 +39,10 @@ func (s wiredStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 		return nil, errOldDriver
 	}
 	result, err := e.ExecContext(ctx, args)
-	return result, errors.Join(err, s.line.pass(ctx))
+	if passErr := s.line.pass(ctx); passErr != nil {
+		err = errors.Join(err, passErr)
+	}
+	return result, err
 }
 
 // CheckNamedValue leaves values to the driver, or to database/sql.
