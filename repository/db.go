@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"log/slog"
 	"net/url"
 	"path/filepath"
@@ -31,6 +32,10 @@ type Config struct {
 	Path         string       // of the SQLite file, made if absent; unused with a DSN
 	MaxOpenConns int          // 0: 16
 	Logger       *slog.Logger // of slow statements; nil: none
+
+	// Wrap, if not nil, gives the connector that connections are made by in place
+	// of the driver's own: to measure what is sent, or to stand in for a network.
+	Wrap func(driver.Connector) driver.Connector
 }
 
 const (
@@ -52,15 +57,14 @@ type DB struct {
 // Invalid, a database that does not answer Unavailable.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	d := &DB{sqlite: c.DSN == ""}
-	var err error
-	if d.sqlite {
-		d.pool, err = openSQLite(c.Path)
-	} else {
-		d.pool, err = openMySQL(c.DSN)
-	}
+	connector, err := c.connector()
 	if err != nil {
 		return nil, err
 	}
+	if c.Wrap != nil {
+		connector = c.Wrap(connector)
+	}
+	d.pool = sql.OpenDB(connector)
 	conns := cmp.Or(c.MaxOpenConns, defaultConns)
 	d.pool.SetMaxOpenConns(conns)
 	d.pool.SetMaxIdleConns(conns)
@@ -90,7 +94,14 @@ func (d *DB) build(log *slog.Logger) (*gorm.DB, error) {
 	})
 }
 
-func openMySQL(dsn string) (*sql.DB, error) {
+func (c Config) connector() (driver.Connector, error) {
+	if c.DSN == "" {
+		return sqliteConnectorOf(c.Path)
+	}
+	return mysqlConnector(c.DSN)
+}
+
+func mysqlConnector(dsn string) (driver.Connector, error) {
 	c, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "The MySQL DSN is not valid.")
@@ -108,10 +119,19 @@ func openMySQL(dsn string) (*sql.DB, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "The MySQL DSN is not valid.")
 	}
-	return sql.OpenDB(connector), nil
+	return connector, nil
 }
 
-func openSQLite(path string) (*sql.DB, error) {
+// sqliteConnector opens one file; the driver has no connector of its own.
+type sqliteConnector struct {
+	driver driver.Driver
+	name   string
+}
+
+func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.name) }
+func (c sqliteConnector) Driver() driver.Driver                        { return c.driver }
+
+func sqliteConnectorOf(path string) (driver.Connector, error) {
 	if path == "" {
 		return nil, fault.New(fault.Invalid, "Name a MySQL DSN or the path of an SQLite file.")
 	}
@@ -125,7 +145,11 @@ func openSQLite(path string) (*sql.DB, error) {
 		"_txlock": {"immediate"}, // or two writers that read first would fail as busy
 	}
 	file := url.URL{Path: filepath.ToSlash(filepath.Clean(path))}
-	return sql.Open(sqlite.DriverName, "file:"+file.EscapedPath()+"?"+query.Encode())
+	db, err := sql.Open(sqlite.DriverName, "") // only to have the driver: it opens nothing
+	if err != nil {
+		return nil, err
+	}
+	return sqliteConnector{db.Driver(), "file:" + file.EscapedPath() + "?" + query.Encode()}, db.Close()
 }
 
 // Close closes the connections.

@@ -28,6 +28,7 @@ type cli struct {
 	Migrate migrateCmd `cmd:"" help:"Bring the SQL schema up to date."`
 	Import  importCmd  `cmd:"" help:"Load reservations into an empty database."`
 	Export  exportCmd  `cmd:"" help:"Ask a running gateway for a file and download it."`
+	Bench   benchCmd   `cmd:"" help:"Measure how fast exports are, on this machine."`
 	Health  healthCmd  `cmd:"" help:"Ask a process's admin address whether it is ready; for health checks."`
 }
 

@@ -69,6 +69,7 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/embedded":           {"internal/fault"},
 		"internal/testdb":             {"repository"},
 		"internal/exportclient":       {"gateway", "repository"},
+		"internal/bench":              {"gateway", "jobs", "internal/config"},
 	}
 	for from := range rules {
 		if len(forbidden[from]) == 0 && from != "cmd/rowmill" {

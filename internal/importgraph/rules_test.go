@@ -35,6 +35,9 @@ var rules = map[string][]string{
 	"gateway":                     with(leaves, "export", "export/sheet", "reservation", "internal/httpedge"),
 	"internal/blob":               with(leaves, "export"),
 
+	// It measures the whole path, so it wires it, as cmd does.
+	"internal/bench": with(leaves, "reservation", "reservation/reservationhttp", "repository", "export", "export/sheet", "internal/blob", "ingest"),
+
 	// Data that comes with the module.
 	"ingest":     with(leaves, "reservation"),
 	"migrations": {},
@@ -61,7 +64,7 @@ var owners = map[string][]string{
 	"github.com/glebarez/":               {"repository"},
 	"github.com/pressly/goose":           {"repository"},
 	"github.com/go-sql-driver/":          {"repository", "internal/testdb"},
-	"database/sql":                       {"repository", "internal/testdb"},
+	"database/sql":                       {"repository", "internal/testdb", "internal/bench"},
 	"github.com/xuri/":                   {"export/sheet"},
 	"github.com/hibiken/asynq":           {"jobs"},
 	"github.com/redis/go-redis":          {"jobs", "internal/testdb", "cmd/rowmill"},
