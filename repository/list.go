@@ -42,9 +42,13 @@ func (r *Reservations) List(ctx context.Context, q reservation.Query, w reservat
 	if err != nil {
 		return reservation.List{}, err
 	}
+	if withTotal && len(list.Rows) > 0 { // more may have come since they were counted
+		list.Total = max(list.Total, w.Offset+int64(len(list.Rows)))
+	}
 	return list, nil
 }
 
+// rowsOf reads the rows of the stretch.
 func (r *Reservations) rowsOf(ctx context.Context, p plan, at stretch) ([]table.Row, error) {
 	if at.take == 0 {
 		return nil, nil

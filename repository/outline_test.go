@@ -177,6 +177,23 @@ func TestAShortListIsCountedEachTime(t *testing.T) {
 	})
 }
 
+// A page never has rows that its total denies.
+func TestATotalCoversThePage(t *testing.T) {
+	eachEngine(t, func(t *testing.T, db *DB) {
+		seed(t, db, 41)
+		store := newReservations(db, smallLists, time.Now)
+		for _, want := range []int64{41, 60} {
+			list, err := store.List(t.Context(), reservation.Query{}, reservation.Window{Offset: 40, Limit: 20}, fieldsOf(t, "id"), true)
+			if err != nil || list.Total != want || int64(len(list.Rows)) != want-40 {
+				t.Errorf("%d rows from 40 on, a total of %d, %v; want %d", len(list.Rows), list.Total, err, want)
+			}
+			for i := range int(60 - want) {
+				insert(t, db, intoReservations, [][]any{plainRow(1000 + i)})
+			}
+		}
+	})
+}
+
 func mustSelect(t *testing.T, db *DB, q reservation.Query) selection {
 	t.Helper()
 	s, err := db.selection(q)
