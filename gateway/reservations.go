@@ -28,7 +28,7 @@ func (q *rawQuery) Resolve(ctx huma.Context) []error {
 
 type listOutput struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
-	Total       string `header:"X-Total-Count" doc:"Of all rows that match, on whatever page"`
+	Total       string `header:"X-Total-Count" doc:"Of all rows that match, on whatever page. Up to 10,000 it was counted for this answer, a larger one at most 30 s ago"`
 	Exposed     string `header:"Access-Control-Expose-Headers"`
 	Body        []byte
 }
@@ -95,7 +95,8 @@ func (s *Server) reservationRoutes() {
 		Summary: "List reservations",
 		Description: "In json-server's dialect, so that refine's simple-rest and react-admin's ra-data-json-server work against it. A page has at most " +
 			strconv.Itoa(reservation.MaxListLimit) + " rows. Without a page every row that matches is given, or the list is refused if they are more: " +
-			"never are rows left out silently. Decimals are texts, so that no digit is lost.",
+			"never are rows left out silently. Where a page past the first " + strconv.Itoa(reservation.LongList) + " rows starts may be as of " +
+			reservation.LongListAge.String() + " ago; an export has every row. Decimals are texts, so that no digit is lost.",
 		Parameters: listParameters(), Responses: list,
 	}, s.listReservations, 400, 401, 414, 500, 503)
 	register(s, huma.Operation{

@@ -3,16 +3,16 @@ package repository
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"rowmill/internal/fault"
+	"rowmill/internal/table"
 	"rowmill/reservation"
 )
 
 // List implements reservation.Store. The ids of the page come from an index
-// alone, and only they are looked up, so that a deep offset skips index entries
-// and not rows. A window after a row that is gone is a Conflict, as its place
-// in the order went with it.
+// alone, and only they are looked up. A page by number costs about the same
+// wherever it is: see from. A window after a row that is gone is a Conflict, as
+// its place in the order went with it.
 func (r *Reservations) List(ctx context.Context, q reservation.Query, w reservation.Window, fields []reservation.Field, withTotal bool) (reservation.List, error) {
 	if err := check(w); err != nil {
 		return reservation.List{}, err
@@ -25,24 +25,40 @@ func (r *Reservations) List(ctx context.Context, q reservation.Query, w reservat
 	if err != nil {
 		return reservation.List{}, err
 	}
-	g := newPage(p, w.Limit)
-	query, args := pageOf(p.main.selectList("r", g.refs), all, w)
-	if err := g.readMain(ctx, r.db, query, args...); err != nil {
-		return reservation.List{}, err
-	}
-	if len(g.rows) == 0 && w.After != nil {
-		if err := r.stillThere(ctx, *w.After); err != nil {
+	list := reservation.List{Total: -1}
+	if withTotal {
+		if list.Total, err = r.total(ctx, all); err != nil {
 			return reservation.List{}, err
 		}
 	}
-	if err := g.readParts(ctx, r.db); err != nil {
+	at, err := r.from(ctx, all, w, list.Total)
+	if err != nil {
 		return reservation.List{}, err
 	}
-	list := reservation.List{Rows: g.rows, Total: -1}
-	if withTotal {
-		list.Total, err = r.count(ctx, "SELECT COUNT(*) FROM reservations"+all.where(), all.args...)
+	list.Rows, err = r.rowsOf(ctx, p, at)
+	if err == nil && len(list.Rows) == 0 && w.After != nil {
+		err = r.stillThere(ctx, *w.After)
 	}
-	return list, err
+	if err != nil {
+		return reservation.List{}, err
+	}
+	if withTotal && len(list.Rows) > 0 { // more may have come since they were counted
+		list.Total = max(list.Total, w.Offset+int64(len(list.Rows)))
+	}
+	return list, nil
+}
+
+// rowsOf reads the rows of the stretch.
+func (r *Reservations) rowsOf(ctx context.Context, p plan, at stretch) ([]table.Row, error) {
+	if at.take == 0 {
+		return nil, nil
+	}
+	g := newPage(p, at.take)
+	query, args := at.page(p.main.selectList("r", g.refs))
+	if err := g.readMain(ctx, r.db, query, args...); err != nil {
+		return nil, err
+	}
+	return g.rows, g.readParts(ctx, r.db)
 }
 
 func check(w reservation.Window) error {
@@ -58,17 +74,6 @@ func check(w reservation.Window) error {
 		return nil
 	}
 	return fault.InvalidFields("The window is not valid.", fault.Field{Name: "window", Detail: detail})
-}
-
-// pageOf joins the main table to the ids of the window. The outer order sorts
-// no more than the window's rows.
-func pageOf(selectList string, s selection, w reservation.Window) (string, []any) {
-	if w.After != nil {
-		s = s.after(*w.After)
-	}
-	query := selectList + " FROM reservations r JOIN (SELECT reservations.id FROM reservations" +
-		s.where() + s.order(mainTable) + " LIMIT ? OFFSET ?) p ON r.id = p.id" + s.order("r")
-	return query, append(slices.Clip(s.args), w.Limit, w.Offset)
 }
 
 // stillThere tells the end of the list from a cursor whose row is gone; the

@@ -13,11 +13,46 @@ import (
 //
 // A page costs one statement for the main table and one for each part or
 // look-up that the asked fields are in, whatever its size; look-ups that no row
-// of the page refers to cost none.
-type Reservations struct{ db *DB }
+// of the page refers to cost none. The statements that say where in a long list
+// a page lies come on top once in a while, as reservation.Window tells.
+type Reservations struct {
+	db       *DB
+	now      func() time.Time
+	size     listSize
+	outlines *memo[*outline]
+	totals   *memo[int64]
+	turn     chan struct{} // held while an outline is made
+}
+
+// listSize says from when on a list is long, and how much of a long one is kept.
+type listSize struct {
+	long    int64 // rows; see reservation.LongList
+	stride  int64 // rows from one anchor to the next, at first
+	anchors int   // of an outline, at most
+}
+
+const (
+	// With a hundred thousandths of a list kept, a page of a million rows skips
+	// at most a hundred, and an outline takes at most some 600 kB.
+	anchorStride = 100
+	maxAnchors   = 10_000
+	// maxOutlines of that size are ten megabytes; a total is 100 bytes.
+	maxOutlines = 16
+	maxTotals   = 1000
+)
 
 // NewReservations gives the reservations of the database.
-func NewReservations(db *DB) *Reservations { return &Reservations{db: db} }
+func NewReservations(db *DB) *Reservations {
+	return newReservations(db, listSize{reservation.LongList, anchorStride, maxAnchors}, time.Now)
+}
+
+func newReservations(db *DB, size listSize, now func() time.Time) *Reservations {
+	return &Reservations{
+		db: db, now: now, size: size, turn: make(chan struct{}, 1),
+		outlines: newMemo[*outline](maxOutlines, reservation.LongListAge, now),
+		totals:   newMemo[int64](maxTotals, reservation.LongListAge, now),
+	}
+}
 
 // snapshotRun is how many ids a snapshot hands over at a time: few enough to
 // stay in a processor's cache, many enough that the call costs nothing.

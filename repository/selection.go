@@ -1,6 +1,8 @@
 package repository
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -68,24 +70,62 @@ func (s selection) order(t string) string {
 	return " ORDER BY " + t + "." + s.sort + direction + ", " + t + ".id" + direction
 }
 
-// after keeps the rows behind the one with the id. A row comparison, (a, id) >
-// (?, ?), would say the same, but MariaDB reads the whole index for it. The
-// first bound alone gives both engines the place in the index to start from.
-func (s selection) after(id int64) selection {
-	beyond := ">"
-	if s.desc {
-		beyond = "<"
-	}
-	s.terms, s.args = slices.Clone(s.terms), slices.Clone(s.args)
-	if s.sort == "id" { // known without the row
-		s.terms = append(s.terms, "reservations.id "+beyond+" ?")
-		s.args = append(s.args, id)
-		return s
-	}
-	column := "reservations." + s.sort
-	cursor := "(SELECT c." + s.sort + " FROM reservations c WHERE c.id = ?)"
-	s.terms = append(s.terms, column+" "+beyond+"= "+cursor,
-		"("+column+" "+beyond+" "+cursor+" OR "+column+" = "+cursor+" AND reservations.id "+beyond+" ?)")
-	s.args = append(s.args, id, id, id, id)
+// reversed is the same rows from the other end.
+func (s selection) reversed() selection {
+	s.desc = !s.desc
 	return s
+}
+
+// beyond is how rows further on in the order compare.
+func (s selection) beyond() string {
+	if s.desc {
+		return "<"
+	}
+	return ">"
+}
+
+// with keeps the rows that another term holds of.
+func (s selection) with(term string, args ...any) selection {
+	s.terms = append(slices.Clip(s.terms), term)
+	s.args = append(slices.Clip(s.args), args...)
+	return s
+}
+
+// listKey tells selections apart without keeping what their filters ask for.
+type listKey [sha256.Size]byte
+
+// key is the same for the same rows; ordered, only if their order is the same too.
+func (s selection) key(ordered bool) listKey {
+	text := s.where()
+	if ordered {
+		text += s.order(mainTable)
+	}
+	return sha256.Sum256(fmt.Appendf(nil, "%q %#v", text, s.args))
+}
+
+// behind keeps the rows behind a place in the order, whether its row is still
+// there or not. A row comparison, (a, id) > (?, ?), would say the same, but
+// MariaDB reads the whole index for it.
+func (s selection) behind(a anchor) selection {
+	column, beyond := "reservations."+s.sort, s.beyond()
+	if s.sort == "id" {
+		return s.with(column+" "+beyond+" ?", a.id)
+	}
+	if unique[s.sort] {
+		return s.with(column+" "+beyond+" ?", a.value)
+	}
+	return s.with(column+" "+beyond+"= ?", a.value).
+		with("("+column+" "+beyond+" ? OR "+column+" = ? AND reservations.id "+beyond+" ?)", a.value, a.value, a.id)
+}
+
+// after keeps the rows behind the one with the id; none if there is no such
+// row. The first bound alone gives both engines the place in the index to start from.
+func (s selection) after(id int64) selection {
+	if s.sort == "id" { // known without the row
+		return s.behind(anchor{id: id})
+	}
+	column, beyond := "reservations."+s.sort, s.beyond()
+	cursor := "(SELECT c." + s.sort + " FROM reservations c WHERE c.id = ?)"
+	return s.with(column+" "+beyond+"= "+cursor, id).
+		with("("+column+" "+beyond+" "+cursor+" OR "+column+" = "+cursor+" AND reservations.id "+beyond+" ?)", id, id, id)
 }

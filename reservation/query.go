@@ -15,6 +15,14 @@ const MaxBatch = 5000
 // MaxListLimit is the most rows of one list page.
 const MaxListLimit = 5000
 
+// A list of more than LongList rows is long. Where its parts are and how many it
+// has is costly to find out, so stores may remember both, for at most
+// LongListAge. Walking over that many entries of an index takes milliseconds.
+const (
+	LongList    = 10_000
+	LongListAge = 30 * time.Second
+)
+
 // Query is which reservations, in which order.
 type Query struct {
 	Filter Filter
@@ -30,6 +38,13 @@ type Batch struct {
 
 // Window is a part of a list: from a place (Offset) or after a row (After, that
 // row's id). Limit is 1 to MaxListLimit.
+//
+// A window is a run of neighbours: within it no row is skipped or comes twice.
+// Up to the place LongList, Offset is counted as the window is read. Further on
+// a store may count it from rows whose place it knows, which is at most
+// LongListAge old: rows that came or went before the window since then move it
+// by as many. A caller to whom each row matters goes on with After, or takes a
+// snapshot.
 type Window struct {
 	Offset int64
 	After  *int64
@@ -38,8 +53,10 @@ type Window struct {
 
 // List is a page of a list.
 type List struct {
-	Rows  []table.Row
-	Total int64 // of all matching rows; -1 if it was not asked
+	Rows []table.Row
+	// Total is of all matching rows; -1 if it was not asked. Up to LongList it
+	// was counted for this call; a larger one may be LongListAge old.
+	Total int64
 }
 
 // Snapshot is the end of a stream of ids: when they were read and how many they were.
