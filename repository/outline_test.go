@@ -220,6 +220,11 @@ func TestManyWhoPageDeepShareOnePass(t *testing.T) {
 		if n := sent.Count(); n != 9 {
 			t.Errorf("%d statements for 8 pages of one list, want 9", n)
 		}
+		ctx, sent = telemetry.CountStatements(t.Context())
+		list, err := store.List(ctx, reservation.Query{}, reservation.Window{Limit: 5}, fieldsOf(t, "id"), true)
+		if err != nil || list.Total != 200 || sent.Count() != 1 {
+			t.Errorf("a total of %d by %d statements, %v; the pass had counted the rows", list.Total, sent.Count(), err)
+		}
 	})
 }
 

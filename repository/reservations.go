@@ -32,8 +32,8 @@ type listSize struct {
 }
 
 const (
-	// With a hundred thousandths of a list kept, a page of a million rows skips
-	// at most a hundred, and an outline takes at most some 600 kB.
+	// Of a million rows each hundredth is kept, so that a page skips 99 at most.
+	// An outline is then of 300 kB, or 600 if no value repeats itself.
 	anchorStride = 100
 	maxAnchors   = 10_000
 	// maxOutlines of that size are ten megabytes; a total is 100 bytes.

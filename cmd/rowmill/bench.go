@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rowmill/internal/bench"
+	"rowmill/internal/config"
 )
 
 type benchCmd struct {
@@ -28,7 +29,10 @@ type benchExport struct {
 	JSON     bool          `name:"json" help:"Write JSON instead of tables."`
 }
 
-func (b benchExport) Run(ctx context.Context, s streams) error {
+func (b benchExport) Run(ctx context.Context, s streams, noted *config.Errors) error {
+	if err := noted.Join(nil); err != nil {
+		return err
+	}
 	report, err := bench.Run(ctx, bench.Config{
 		MySQLDSN: b.MySQLDSN, Rows: b.Rows, PageSize: b.PageSize, Pool: b.Pool, Repeat: b.Repeat,
 		RTT: b.RTT, APIDelay: b.APIDelay, Stages: b.Stages, Ladder: b.Ladder,
@@ -51,7 +55,10 @@ type benchFile struct {
 	JSON    bool   `name:"json" help:"Write JSON instead of a table."`
 }
 
-func (b benchFile) Run(ctx context.Context, s streams) error {
+func (b benchFile) Run(ctx context.Context, s streams, noted *config.Errors) error {
+	if err := noted.Join(nil); err != nil {
+		return err
+	}
 	report, err := bench.File(ctx, bench.FileConfig{Rows: b.Rows, Columns: b.Columns, Out: b.Out, TSV: b.TSV, Alone: b.Alone})
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func addPart(to io.Writer, z *zip.Reader, name string) error {
 	if err != nil {
 		return fmt.Errorf("open %s to compare it: %w", name, err)
 	}
-	defer part.Close()
+	defer func() { _ = part.Close() }() // it was only read
 	if _, err := io.Copy(to, part); err != nil {
 		return fmt.Errorf("read %s to compare it: %w", name, err)
 	}

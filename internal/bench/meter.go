@@ -62,7 +62,7 @@ func peakOf(ctx context.Context, f func() error) (peak int64, err error) {
 	err = f()
 	stop()
 	sampler.Wait()
-	return peak, err
+	return max(peak, heldMemory()), err
 }
 
 func heldMemory() int64 {

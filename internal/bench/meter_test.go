@@ -29,28 +29,12 @@ func TestPeakSeesWhatIsHeld(t *testing.T) {
 		for i := range block { // until each page of it is there
 			block[i] = 1
 		}
-		for range 3 { // a sample comes while it is held
-			kept = [][]byte{block}
-			<-sampled(t)
-		}
+		kept = [][]byte{block}
 		return failed
 	})
 	if peak < size || !errors.Is(err, failed) {
 		t.Errorf("a peak of %d bytes with %d held, error %v", peak, size, err)
 	}
-}
-
-// sampled is closed after a few of the sampler's ticks at the earliest.
-func sampled(t *testing.T) <-chan struct{} {
-	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := pause(t.Context(), 2*peakEvery); err != nil {
-			t.Error(err)
-		}
-	}()
-	return done
 }
 
 func TestCostsAddAndSubtract(t *testing.T) {

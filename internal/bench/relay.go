@@ -84,9 +84,9 @@ func (c *capture) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.request, c.body, c.header = req.Clone(context.WithoutCancel(req.Context())), body, http.Header{}
+		c.request, c.body, c.header = req, body, http.Header{}
 		c.answer.Reset()
-		if status := c.serve(c.handler, c.header, &c.answer); status != http.StatusOK {
+		if status := c.serve(req.Context(), c.handler, c.header, &c.answer); status != http.StatusOK {
 			return nil, errors.New("the API answered with status " + strconv.Itoa(status))
 		}
 		c.kept = true
@@ -95,9 +95,9 @@ func (c *capture) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // serve has h answer the kept request.
-func (c *capture) serve(h http.Handler, header http.Header, to io.Writer) (status int) {
+func (c *capture) serve(ctx context.Context, h http.Handler, header http.Header, to io.Writer) (status int) {
 	w := &plainWriter{header: header, to: to, status: http.StatusOK}
-	req := c.request.Clone(c.request.Context())
+	req := c.request.Clone(ctx)
 	req.Body = io.NopCloser(bytes.NewReader(c.body))
 	req.ContentLength = int64(len(c.body))
 	h.ServeHTTP(w, req)
@@ -124,11 +124,11 @@ func (p *pass) transport(ctx context.Context, ids []int64, read reservation.Batc
 	if _, _, err := r.client.Batch(ctx, ids, p.fields); err != nil { // keeps the request and the answer
 		return reservation.Batch{}, err
 	}
-	nothing, err := measure(func() error { return r.answer(r.empty) })
+	nothing, err := measure(func() error { return r.answer(ctx, r.empty) })
 	if err != nil {
 		return reservation.Batch{}, err
 	}
-	all, err := measure(func() error { return r.answer(r.full) })
+	all, err := measure(func() error { return r.answer(ctx, r.full) })
 	if err != nil {
 		return reservation.Batch{}, err
 	}
@@ -147,8 +147,8 @@ func (p *pass) transport(ctx context.Context, ids []int64, read reservation.Batc
 	return batch, err
 }
 
-func (r *relay) answer(h http.Handler) error {
-	if status := r.call.serve(h, http.Header{}, io.Discard); status != http.StatusOK {
+func (r *relay) answer(ctx context.Context, h http.Handler) error {
+	if status := r.call.serve(ctx, h, http.Header{}, io.Discard); status != http.StatusOK {
 		return errors.New("the API answered with status " + strconv.Itoa(status))
 	}
 	return nil
