@@ -8,7 +8,7 @@ PKG ?= ./...
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint fmt bench clean
+.PHONY: help build run test lint fmt bench pgo clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ fmt: ## format the code
 
 bench: ## run the benchmarks; PKG=./export/... runs some
 	test/with-servers.sh $(GO) test -run='^$$' -bench=. -benchmem -timeout=30m $(PKG)
+
+pgo: ## make cmd/rowmill/default.pgo anew, the profile that builds are optimised by
+	test/with-servers.sh test/make-pgo.sh $(GO)
 
 clean: ## remove what was built
 	rm -rf bin

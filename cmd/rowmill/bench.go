@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"rowmill/internal/bench"
@@ -27,15 +30,25 @@ type benchExport struct {
 	Stages   bool          `name:"stages" default:"true" negatable:"" help:"Measure each stage alone."`
 	Ladder   bool          `name:"ladder" default:"true" negatable:"" help:"Climb the whole ladder; without it, only the product is run."`
 	JSON     bool          `name:"json" help:"Write JSON instead of tables."`
+	Profile  string        `name:"cpuprofile" type:"path" placeholder:"FILE" help:"Write a CPU profile of what is measured, as the build's default.pgo is made."`
 }
 
-func (b benchExport) Run(ctx context.Context, s streams, noted *config.Errors) error {
-	if err := noted.Join(nil); err != nil {
+func (b benchExport) Run(ctx context.Context, s streams) (err error) {
+	if err := asShipped(); err != nil {
 		return err
+	}
+	var profile io.Writer
+	if b.Profile != "" {
+		f, err := os.Create(b.Profile)
+		if err != nil {
+			return fmt.Errorf("--cpuprofile: %w", err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		profile = f
 	}
 	report, err := bench.Run(ctx, bench.Config{
 		MySQLDSN: b.MySQLDSN, Rows: b.Rows, PageSize: b.PageSize, Pool: b.Pool, Repeat: b.Repeat,
-		RTT: b.RTT, APIDelay: b.APIDelay, Stages: b.Stages, Ladder: b.Ladder,
+		RTT: b.RTT, APIDelay: b.APIDelay, Stages: b.Stages, Ladder: b.Ladder, Profile: profile,
 	}, func(what string) { _, _ = fmt.Fprintln(s.err, what) }) // seen or not, it goes on
 	if err != nil {
 		return err
@@ -44,6 +57,16 @@ func (b benchExport) Run(ctx context.Context, s streams, noted *config.Errors) e
 		return writeJSON(s.out, report)
 	}
 	return report.Print(s.out)
+}
+
+// asShipped gives the process the runtime settings of one that serves.
+func asShipped() error {
+	cfg, err := config.Defaults()
+	if err != nil {
+		return err
+	}
+	debug.SetGCPercent(cfg.GCPercent)
+	return nil
 }
 
 type benchFile struct {
@@ -55,8 +78,8 @@ type benchFile struct {
 	JSON    bool   `name:"json" help:"Write JSON instead of a table."`
 }
 
-func (b benchFile) Run(ctx context.Context, s streams, noted *config.Errors) error {
-	if err := noted.Join(nil); err != nil {
+func (b benchFile) Run(ctx context.Context, s streams) error {
+	if err := asShipped(); err != nil {
 		return err
 	}
 	report, err := bench.File(ctx, bench.FileConfig{Rows: b.Rows, Columns: b.Columns, Out: b.Out, TSV: b.TSV, Alone: b.Alone})

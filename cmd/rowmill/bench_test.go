@@ -49,9 +49,9 @@ func TestBenchRefusesWrongFlags(t *testing.T) {
 	}{
 		{[]string{"export", "--rows", "0"}, 1, "--rows: 0 is not between"},
 		{[]string{"export", "--rtt", "1h"}, 1, "--rtt: 1h0m0s is not between"},
-		{[]string{"export", "--rtt", "soon"}, 1, "--rtt: \"soon\" is not a duration"},
+		{[]string{"export", "--rtt", "soon"}, 2, "--rtt: \"soon\" is not a duration"},
 		{[]string{"export", "--rows", "5", "--mysql-dsn", "nonsense"}, 1, "DSN is not valid"},
-		{[]string{"file", "--rows", "many"}, 1, "--rows: \"many\" is not a whole number"},
+		{[]string{"file", "--rows", "many"}, 2, "--rows: \"many\" is not a whole number"},
 		{[]string{"file"}, 1, "--rows: 0 is not between"},
 		{[]string{"file", "--tsv", filepath.Join(t.TempDir(), "none")}, 2, "--tsv"},
 	}

@@ -71,6 +71,12 @@ func run(ctx context.Context, args []string, s streams) int {
 		_, _ = fmt.Fprintf(s.err, "rowmill: %v\nrowmill --help shows the commands and their flags.\n", err)
 		return 2
 	}
+	if parsed.Command() != "serve" { // which tells them with what else is wrong
+		if err := noted.Join(nil); err != nil {
+			_, _ = fmt.Fprintf(s.err, "rowmill: %v\n", err)
+			return 2
+		}
+	}
 	if err := parsed.Run(); err != nil {
 		_, _ = fmt.Fprintf(s.err, "rowmill: %v\n", err)
 		return 1

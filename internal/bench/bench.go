@@ -13,10 +13,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"time"
 
@@ -39,6 +41,7 @@ type Config struct {
 	APIDelay time.Duration // added to each call of the reservation API, up to MaxDelay
 	Stages   bool          // measure each stage alone
 	Ladder   bool          // climb all rungs, not the last alone
+	Profile  io.Writer     // where a CPU profile of what is measured goes; nil: nowhere
 }
 
 // Bounds of a Config.
@@ -97,6 +100,12 @@ func run(ctx context.Context, c Config, note func(what string), wait func(ctx co
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.open(ctx); err != nil {
 		return Report{}, err
+	}
+	if c.Profile != nil { // from here on: the making of the rows is not to be optimised for
+		if err := pprof.StartCPUProfile(c.Profile); err != nil {
+			return Report{}, fmt.Errorf("start the profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
 	}
 	r = b.newReport()
 	if c.Stages {
