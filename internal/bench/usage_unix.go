@@ -20,7 +20,7 @@ func processCPU() time.Duration {
 
 // maxResident is the most memory that the process has had resident in its life.
 func maxResident() int64 {
-	kib := int64(usage().Maxrss) //nolint:unconvert // it is an int32 on 32-bit systems
+	kib := int64(usage().Maxrss)  //nolint:unconvert // it is an int32 on 32-bit systems
 	if runtime.GOOS == "darwin" { // which counts bytes
 		return kib
 	}
