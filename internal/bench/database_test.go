@@ -161,8 +161,11 @@ func TestADelayEndsWithItsContext(t *testing.T) {
 		if _, err := db.raw.ExecContext(t.Context(), "CREATE TABLE t (n INTEGER)"); !errors.Is(err, gone) {
 			t.Errorf("a statement: %v", err)
 		}
-		if stmt, err := db.raw.PrepareContext(t.Context(), "SELECT 1"); !errors.Is(err, gone) {
-			t.Errorf("a prepared statement: %v, %v", err, stmt.Close())
+		if stmt, err := db.raw.PrepareContext(t.Context(), "SELECT 1"); err == nil {
+			defer stmt.Close()
+			t.Error("a statement was prepared")
+		} else if !errors.Is(err, gone) {
+			t.Errorf("a prepared statement: %v", err)
 		}
 		if _, err := db.raw.BeginTx(t.Context(), nil); !errors.Is(err, gone) {
 			t.Errorf("a transaction: %v", err)
