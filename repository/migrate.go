@@ -21,8 +21,33 @@ func (d *DB) Migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = provider.Up(ctx)
-	return mapError(ctx, "migrate", err)
+	if d.sqlite {
+		_, err = provider.Up(ctx)
+		return mapError(ctx, "migrate", err)
+	}
+	return mapError(ctx, "migrate", d.inTurn(ctx, func() error {
+		_, err := provider.Up(ctx)
+		return err
+	}))
+}
+
+// inTurn holds MySQL's lock of the database while do runs. goose's own locking
+// begins too late: it reads its table of versions before, which another process
+// may just be making.
+func (d *DB) inTurn(ctx context.Context, do func() error) (err error) {
+	conn, err := d.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	got, err := takeLock(ctx, conn, lockSeconds)
+	if err != nil {
+		return err
+	}
+	if !got {
+		return fault.New(fault.Unavailable, "Another process has been migrating the database for %d seconds.", lockSeconds)
+	}
+	return errors.Join(do(), freeLock(context.WithoutCancel(ctx), conn))
 }
 
 // Migrated reports whether the schema is the one that this release needs, or a newer one.
@@ -43,8 +68,6 @@ func (d *DB) migrations() (*goose.Provider, error) {
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
 	if d.sqlite {
 		dialect, files, folder = goose.DialectSQLite3, migrations.SQLite, "sqlite"
-	} else {
-		options = append(options, goose.WithSessionLocker(namedLock{}))
 	}
 	files, err := fs.Sub(files, folder)
 	if err != nil {
@@ -57,10 +80,8 @@ func (d *DB) migrations() (*goose.Provider, error) {
 	return provider, nil
 }
 
-// namedLock is MySQL's GET_LOCK, one name a database; it falls with its
-// connection, so that a killed process leaves none behind.
-type namedLock struct{}
-
+// The lock is MySQL's GET_LOCK, one name a database; it falls with its connection,
+// so that a killed process leaves none behind.
 const (
 	lockName    = "CONCAT('rowmill.', MD5(DATABASE()))" // a name is the server's and has at most 64 characters
 	lockSeconds = 300
@@ -73,18 +94,7 @@ func takeLock(ctx context.Context, conn *sql.Conn, seconds int) (bool, error) {
 	return got.Int64 == 1, err
 }
 
-func (namedLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	got, err := takeLock(ctx, conn, lockSeconds)
-	if err != nil {
-		return err
-	}
-	if !got {
-		return fault.New(fault.Unavailable, "Another process has been migrating the database for %d seconds.", lockSeconds)
-	}
-	return nil
-}
-
-func (namedLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+func freeLock(ctx context.Context, conn *sql.Conn) error {
 	var freed sql.NullInt64
 	if err := conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK("+lockName+")").Scan(&freed); err != nil {
 		return err
