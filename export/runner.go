@@ -23,7 +23,7 @@ type Config struct {
 
 	Fetch  *pool.Pool // calls to the sources, of all jobs together
 	Encode *pool.Pool // chunks being encoded, of all jobs together
-	Window int        // pages a job fetches ahead of those that are encoded; default 8
+	Window int        // pages a job fetches ahead of those that are encoded; default 6
 
 	ReportEvery time.Duration // default 500 ms
 	Lease       time.Duration // how long a silent worker keeps its job; default 15 s
@@ -34,7 +34,7 @@ type Config struct {
 
 // Defaults of a Config.
 const (
-	DefaultWindow      = 8
+	DefaultWindow      = 6
 	DefaultReportEvery = 500 * time.Millisecond
 	DefaultLease       = 15 * time.Second
 	DefaultRetention   = 7 * 24 * time.Hour

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"os"
 
-	"rowmill/export"
 	"rowmill/export/sheet"
 	"rowmill/internal/pool"
 	"rowmill/internal/table"
@@ -96,7 +95,7 @@ func (c FileConfig) write(ctx context.Context, to io.Writer) (rows int64, err er
 		return 0, err
 	}
 	spans := placed(c.pages(ctx), enc)
-	for chunk, err := range pool.Map(ctx, pool.New(encoders()).Lane(), export.DefaultWindow, spans, func(_ context.Context, s sheet.Span) (sheet.Chunk, error) {
+	for chunk, err := range pool.Map(ctx, pool.New(encoders()).Lane(), encoders()+1, spans, func(_ context.Context, s sheet.Span) (sheet.Chunk, error) {
 		return enc.Encode(s)
 	}) {
 		if err == nil {
@@ -136,18 +135,18 @@ func (c FileConfig) discard(ctx context.Context) error {
 	return nil
 }
 
-// fetchSlots is the product's default.
-const fetchSlots = 4
+// Rows in memory need no fetching ahead: one page is made while others are encoded.
+const fetchSlots, ahead = 1, 2
 
 // pages gives the rows, a page at a time, in order.
 func (c FileConfig) pages(ctx context.Context) iter.Seq2[[]table.Row, error] {
 	lane := pool.New(fetchSlots).Lane()
 	if c.TSV != "" {
-		return pool.Map(ctx, lane, export.DefaultWindow, tsvBlocks(c.TSV, c.Rows), func(_ context.Context, b block) ([]table.Row, error) {
+		return pool.Map(ctx, lane, ahead, tsvBlocks(c.TSV, c.Rows), func(_ context.Context, b block) ([]table.Row, error) {
 			return b.rows(c.Columns)
 		})
 	}
-	return pool.Map(ctx, lane, export.DefaultWindow, runsOf(c.Rows), func(_ context.Context, r stretch) ([]table.Row, error) {
+	return pool.Map(ctx, lane, ahead, runsOf(c.Rows), func(_ context.Context, r stretch) ([]table.Row, error) {
 		return madeUp(r.first, r.rows, c.Columns), nil
 	})
 }
