@@ -1,5 +1,7 @@
-// Package config is everything that can be set, from flags and ROWMILL_*
-// variables, with its defaults and its bounds. Nothing else reads the environment.
+// Package config is what can be set of a process that serves, from flags and
+// ROWMILL_* variables, with its defaults and its bounds. The tools' own flags stand
+// with their commands; no other package reads the environment, but that the AWS
+// SDK finds its credentials there.
 package config
 
 import (
@@ -9,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -79,18 +80,6 @@ func (c *Config) Embedded() bool { return c.MySQLDSN == "" && c.RedisURL == "" }
 // Exports reports whether the process has to do with jobs and files: the
 // reservation API alone needs the SQL database and nothing else.
 func (c *Config) Exports() bool { return c.Plays(Gateway) || c.Plays(Worker) }
-
-// Blobs gives the file store's URL.
-func (c *Config) Blobs() string {
-	if c.BlobURL != "" {
-		return c.BlobURL
-	}
-	dir, err := filepath.Abs(filepath.Join(c.DataDir, "files"))
-	if err != nil {
-		dir = filepath.Join(c.DataDir, "files")
-	}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
-}
 
 // Encoders gives the number of encode slots.
 func (c *Config) Encoders() int { return cmp.Or(c.EncodeSlots, runtime.GOMAXPROCS(0)) }
