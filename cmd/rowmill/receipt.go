@@ -36,9 +36,6 @@ func secondsOf(r export.Receipt) string {
 	for _, s := range r.Seconds {
 		total += s
 	}
-	text := fmt.Sprintf("%.2f:", total)
-	for _, p := range []export.Phase{export.PhaseSnapshot, export.PhaseFetch, export.PhaseVerify} {
-		text += fmt.Sprintf(" %s %.2f", p, r.Seconds[p])
-	}
-	return text
+	return fmt.Sprintf("%.2f: snapshot %.2f fetch %.2f verify %.2f", total,
+		r.Seconds[export.PhaseSnapshot], r.Seconds[export.PhaseFetch], r.Seconds[export.PhaseVerify])
 }
