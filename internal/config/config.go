@@ -35,7 +35,7 @@ type Config struct {
 	ReservationsURL  string   `name:"reservations-url" env:"ROWMILL_RESERVATIONS_URL" help:"Where the internal reservation API is found; empty: in this process."`
 	AdminAddr        string   `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez, /readyz and /debug/pprof of this process listen, whatever its roles; empty: nowhere. Not for the public."`
 	BaseURL          string   `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it, put before the links it gives; empty: links are paths."`
-	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN,..." help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
+	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
 
 	DataDir  string `name:"data-dir" env:"ROWMILL_DATA_DIR" default:"rowmill-data" help:"Where the embedded SQL database and files lie."`
 	MySQLDSN string `name:"mysql-dsn" env:"ROWMILL_MYSQL_DSN" placeholder:"DSN" help:"MySQL or MariaDB, as user:password@tcp(host:port)/database; empty: embedded SQLite."`
