@@ -157,7 +157,7 @@ func (r *Runner) planOf(req Request) (plan, error) {
 		}
 		p.columns = append(p.columns, c)
 		p.fields, p.at = addFields(p.fields, p.at, c)
-		p.spec.Columns = append(p.spec.Columns, sheet.Column{Title: c.Title(req.Language), Type: c.Type, Scale: c.Scale, Width: c.Width, Format: c.Format})
+		p.spec.Columns = append(p.spec.Columns, c.Sheet(req.Language))
 	}
 	return p, nil
 }
