@@ -32,6 +32,8 @@ type attempt struct {
 	snapshot Snapshot
 	receipt  Receipt
 	keys     *roaring64.Bitmap // of the rows written
+
+	publishing bool // the job may have succeeded: only ErrFenced says that it has not
 }
 
 // make goes through the phases. The job is Succeeded when it returns nil.
@@ -259,6 +261,7 @@ func (a *attempt) publish(ctx context.Context, key string) error {
 	a.receipt.PeakMemory = a.rep.peakMemory()
 	now := a.cfg.Now()
 	file := File{Key: key, Size: a.receipt.Bytes, SHA256: a.receipt.SHA256}
+	a.publishing = true
 	if err := a.cfg.Attempts.Succeed(ctx, a.fence, file, a.receipt, now, now.Add(a.cfg.Retention)); err != nil {
 		return fmt.Errorf("publish the file: %w", err)
 	}

@@ -55,6 +55,7 @@ type attempts struct {
 	fenced  bool
 	reports []export.Progress
 	report  func() error // nil: stored
+	succeed error        // the answer to a publishing that was stored
 	file    *export.File
 	receipt *export.Receipt
 }
@@ -79,7 +80,7 @@ func (a *attempts) Succeed(_ context.Context, _ export.Fence, f export.File, r e
 		return export.ErrFenced
 	}
 	a.file, a.receipt = &f, &r
-	return nil
+	return a.succeed
 }
 
 func (a *attempts) cancel() {

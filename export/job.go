@@ -47,7 +47,7 @@ type Request struct {
 	Columns  []string            `json:"columns"`
 	Language string              `json:"language"`  // of the titles: "ko" or "en"
 	TimeZone string              `json:"time_zone"` // IANA name, for times
-	FileName string              `json:"file_name"` // as the browser saves it
+	FileName string              `json:"file_name"` // as the browser saves it; empty: dataset and day
 }
 
 // Queue says how big a job is expected to be; each has worker slots of its own.

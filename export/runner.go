@@ -90,6 +90,8 @@ func (r *Runner) Lease() time.Duration { return r.cfg.Lease }
 // Run makes the file of a job that has been claimed, and publishes it. If it
 // returns an error the job is as it was and no file is left; the caller decides
 // whether it runs again. ErrFenced means that the job is no longer this attempt's.
+// Where the answer to the publishing was lost, the job may have succeeded in spite
+// of the error: its fence tells, and its file stays.
 func (r *Runner) Run(ctx context.Context, job Job) error {
 	fence := Fence{JobID: job.ID, Attempt: job.Attempt}
 	ctx, rep := r.startReporter(ctx, fence)
@@ -102,7 +104,9 @@ func (r *Runner) Run(ctx context.Context, job Job) error {
 		if stopped := context.Cause(ctx); stopped != nil && !errors.Is(err, stopped) {
 			err = fmt.Errorf("%w (%w)", stopped, err)
 		}
-		r.discard(ctx, key)
+		if !a.publishing || errors.Is(err, ErrFenced) {
+			r.discard(ctx, key)
+		}
 		return err
 	}
 	return nil

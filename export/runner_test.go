@@ -171,6 +171,18 @@ func TestAFaultEndsInNoFile(t *testing.T) {
 	}
 }
 
+// The row is written, and the connection breaks before the answer is there.
+func TestAPublishedFileOutlivesALostAnswer(t *testing.T) {
+	b := newBench(t, &source{total: 100, page: 10})
+	b.attempts.succeed = fault.New(fault.Unavailable, "The database does not answer.")
+	if err := b.Run(t.Context(), csvJob()); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("got error %v, want the database's", err)
+	}
+	if _, ok := b.files.files[b.attempts.file.Key]; !ok {
+		t.Error("the job has succeeded, and its file was deleted")
+	}
+}
+
 func TestACanceledJobStopsWithinAReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b *bench

@@ -178,6 +178,23 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
+// The default name of the file has the day in it, the order has not.
+func TestAnOrderIsTheSameOnAnotherDay(t *testing.T) {
+	now := today
+	w := newWorld(t, func(_ *world, c *gateway.Config) { c.Now = func() time.Time { return now } })
+	first := w.call("POST", exportsPath, `{}`, "Idempotency-Key", "k1")
+	now = now.AddDate(0, 0, 1)
+	for _, key := range []string{"k1", ""} {
+		again := w.call("POST", exportsPath, `{}`, "Idempotency-Key", key)
+		if got, want := again.Header().Get("Location"), first.Header().Get("Location"); got != want || got == "" {
+			t.Errorf("key %q: the next day gave %d %q, the first one %q", key, again.Code, got, want)
+		}
+		if name := decode[gateway.JobView](t, again.Body).Request.FileName; name != "reservations_2026-11-30.xlsx" {
+			t.Errorf("key %q: the file is named %s", key, name)
+		}
+	}
+}
+
 func TestAQueueThatFailsDoesNotLoseTheJob(t *testing.T) {
 	w := newWorld(t, func(w *world, _ *gateway.Config) { w.queue.err = errBroken })
 	rec := w.call("POST", exportsPath, `{}`)

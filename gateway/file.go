@@ -88,7 +88,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, job export.Job, file expo
 	}
 	h := w.Header()
 	h.Set("Content-Type", job.Request.Format.ContentType())
-	h.Set("Content-Disposition", disposition(job.Request.FileName, job.Request.Dataset))
+	h.Set("Content-Disposition", disposition(named(job).FileName, job.Request.Dataset))
 	h.Set("ETag", `"`+job.File.SHA256+`"`)
 	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":") // RFC 9530
 	// Personal data: no cache may keep it. Nor may a proxy recompress it, which would break ranges.

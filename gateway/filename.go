@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"rowmill/export"
+	"rowmill/export/sheet"
 )
 
 // maxFileName is in bytes: file systems take 255, and browsers add " (1)" and a
@@ -21,20 +22,34 @@ var localNames = map[string]map[string]string{
 	"ko": {reservationsName: "예약목록"},
 }
 
-// fileName gives the name of the request's file: what was asked, made safe for
-// any file system, or the dataset's name with the day.
-func fileName(asked string, r export.Request, now time.Time) string {
-	ext := "." + string(r.Format)
-	stem := safeStem(asked)
+// fileName makes the name that was asked safe for any file system. It is empty if
+// nothing is left.
+func fileName(asked string, format sheet.Format) string {
+	ext, stem := "."+string(format), safeStem(asked)
 	if stem == "" {
-		name := cmp.Or(localNames[r.Language][r.Dataset], r.Dataset)
-		stem = safeStem(name + "_" + now.Format(time.DateOnly))
+		return ""
 	}
 	for len(stem) > maxFileName-len(ext) {
 		_, last := utf8.DecodeLastRuneInString(stem)
 		stem = stem[:len(stem)-last]
 	}
 	return strings.TrimRight(stem, ". ") + ext
+}
+
+// named gives the job's request with the name of its file. The default one has the
+// day of the order, so it is no part of the stored request: the same order a day
+// later would be another.
+func named(job export.Job) export.Request {
+	r := job.Request
+	if r.FileName == "" {
+		zone, err := location(r.TimeZone)
+		if err != nil {
+			zone = time.UTC
+		}
+		name := cmp.Or(localNames[r.Language][r.Dataset], r.Dataset)
+		r.FileName = fileName(name+"_"+job.CreatedAt.In(zone).Format(time.DateOnly), r.Format)
+	}
+	return r
 }
 
 // safeStem gives name without its xlsx or csv suffix and without what a file

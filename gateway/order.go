@@ -30,7 +30,7 @@ type Order struct {
 	Columns  []string          `json:"columns,omitempty" nullable:"false" minItems:"1" maxItems:"1000" doc:"Keys of the columns, in order. Default: the dataset's default columns"`
 	Language string            `json:"language,omitempty" enum:"ko,en" doc:"Language of the titles"`
 	TimeZone string            `json:"time_zone,omitempty" maxLength:"64" doc:"IANA time zone in which times are written" example:"Asia/Seoul"`
-	FileName string            `json:"file_name,omitempty" maxLength:"1000" doc:"The file's name as the browser saves it. Made safe, and at most 150 bytes long" example:"예약목록_2026-11.xlsx"`
+	FileName string            `json:"file_name,omitempty" maxLength:"1000" doc:"The file's name as the browser saves it. Made safe, and at most 150 bytes long. Default: dataset and day of the order" example:"예약목록_2026-11.xlsx"`
 }
 
 // Values are a filter parameter's values: in JSON a text, or a list of at least one.
@@ -80,6 +80,7 @@ func (o *orders) request(order Order) (export.Request, []ProblemItem) {
 		Language: cmp.Or(order.Language, o.cfg.DefaultLanguage),
 		TimeZone: cmp.Or(order.TimeZone, o.cfg.DefaultTimeZone),
 	}
+	r.FileName = fileName(order.FileName, r.Format)
 	for name, values := range order.Filter {
 		if r.Filter == nil {
 			r.Filter = make(map[string][]string, len(order.Filter))
@@ -87,12 +88,9 @@ func (o *orders) request(order Order) (export.Request, []ProblemItem) {
 		r.Filter[name] = values
 	}
 	var wrong []ProblemItem
-	zone, err := location(r.TimeZone)
-	if err != nil {
-		zone = time.UTC
+	if _, err := location(r.TimeZone); err != nil {
 		wrong = append(wrong, item("time_zone", fmt.Sprintf("%q is not an IANA time zone, such as Asia/Seoul", r.TimeZone)))
 	}
-	r.FileName = fileName(order.FileName, r, o.cfg.Now().In(zone))
 	d, ok := o.datasets[r.Dataset]
 	if !ok {
 		return r, append(wrong, item("dataset", fmt.Sprintf("there is no dataset %q", r.Dataset)))

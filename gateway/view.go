@@ -89,7 +89,7 @@ func (s *Server) plainView(job export.Job) JobView {
 	v := JobView{
 		ID: job.ID, Status: status, Percent: job.Percent(),
 		RowsExpected: job.RowsExpected, RowsWritten: job.RowsWritten,
-		Queue: job.Queue, Attempt: job.Attempt, RequestedBy: job.RequestedBy, Request: job.Request,
+		Queue: job.Queue, Attempt: job.Attempt, RequestedBy: job.RequestedBy, Request: named(job),
 		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, FinishedAt: job.FinishedAt, ExpiresAt: job.ExpiresAt,
 		Receipt: job.Receipt, Links: Links{Self: s.jobURL(job.ID)},
 	}

@@ -110,10 +110,11 @@ func (s *Sweeper) recoverLost(ctx context.Context) error {
 		} else {
 			err = s.cfg.Ender.Release(ctx, fence, now, why)
 		}
-		if err != nil && !errors.Is(err, export.ErrFenced) {
-			errs = append(errs, err)
+		if err == nil {
+			err = s.cfg.Files.Delete(ctx, export.FileKey(j))
 		}
-		if err := s.cfg.Files.Delete(ctx, export.FileKey(j)); err != nil {
+		// Fenced, it may have published its file at the last moment.
+		if err != nil && !errors.Is(err, export.ErrFenced) {
 			errs = append(errs, err)
 		}
 	}

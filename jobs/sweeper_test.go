@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -63,6 +64,32 @@ func TestAJobOfALostWorkerRunsAgainAndThenFails(t *testing.T) {
 	h.start(t, WorkerConfig{Runner: succeed(h)})
 	if j := h.board.await(t, "a", status(export.Succeeded)); j.Attempt != 2 {
 		t.Errorf("it succeeded at attempt %d", j.Attempt)
+	}
+}
+
+// lateBoard shows a job as lost that publishes its file before it can be released.
+type lateBoard struct {
+	*board
+	lost export.Job
+}
+
+func (b lateBoard) Lost(context.Context, time.Time, int) ([]export.Job, error) {
+	return []export.Job{b.lost}, nil
+}
+
+func TestAFilePublishedJustBeforeTheSweepStays(t *testing.T) {
+	now := time.Now()
+	lost := job("a", export.QueueSmall)
+	lost.Status, lost.Attempt, lost.LeaseUntil = export.Running, 1, now.Add(-time.Second)
+	done := lost
+	done.Status, done.ExpiresAt, done.File = export.Succeeded, now.Add(time.Hour), &export.File{Key: export.FileKey(lost)}
+	h := newHouse(t, done)
+	f := &files{keys: map[string]bool{done.File.Key: true}}
+	s := h.sweeper(f, func() time.Time { return now })
+	s.cfg.Table = lateBoard{h.board, lost}
+	sweep(t, s)
+	if j := h.board.get("a"); j.Status != export.Succeeded || !f.keys[done.File.Key] {
+		t.Errorf("the job is %s, the store holds %v", j.Status, f.keys)
 	}
 }
 
