@@ -28,6 +28,7 @@ const (
 const (
 	MaxConditions = 50
 	MaxValues     = 1000 // of one condition
+	MaxAllValues  = 5000 // of all conditions; SQLite takes 32,766 in a statement
 	MaxText       = 256  // bytes of one value
 	MaxSearch     = 100  // bytes of the search text
 )
@@ -124,6 +125,13 @@ func ParseFilter(params map[string][]string) (Filter, error) {
 	}
 	if len(f.Conditions) > MaxConditions {
 		wrong = append(wrong, fault.Field{Name: "filter", Detail: fmt.Sprintf("has %d conditions, %d are allowed", len(f.Conditions), MaxConditions)})
+	}
+	values := 0
+	for _, c := range f.Conditions {
+		values += len(c.Values)
+	}
+	if values > MaxAllValues {
+		wrong = append(wrong, fault.Field{Name: "filter", Detail: fmt.Sprintf("has %d values in all its conditions, %d are allowed", values, MaxAllValues)})
 	}
 	if len(wrong) > 0 {
 		return Filter{}, fault.InvalidFields("The filter is not valid.", wrong...)
@@ -229,7 +237,8 @@ func parseValue(t table.Type, scale uint8, s string) (v table.Value, detail stri
 		}
 	case table.Time:
 		at, err := time.Parse(time.RFC3339, s)
-		if v, ok = table.TimeOf(at), err == nil; !ok {
+		year := at.UTC().Year() // its zone may carry it out of what can be written
+		if v, ok = table.TimeOf(at), err == nil && year >= 0 && year <= 9999; !ok {
 			detail = "a time as 2006-01-02T15:04:05Z"
 		}
 	case table.Bool:

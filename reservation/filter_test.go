@@ -138,6 +138,20 @@ func TestParseFilterBounds(t *testing.T) {
 	}
 	_, err := reservation.ParseFilter(map[string][]string{"id": many})
 	wantInvalid(t, err, "id", "1000 are allowed")
+	full := map[string][]string{}
+	for _, name := range []string{"id", "id_ne", "nights", "adults", "children"} {
+		full[name] = many[1:]
+	}
+	if _, err := reservation.ParseFilter(full); err != nil {
+		t.Errorf("the most values of all: %v", err)
+	}
+	full["babies"] = []string{"1"}
+	_, err = reservation.ParseFilter(full)
+	wantInvalid(t, err, "filter", "5000 are allowed")
+	for _, text := range []string{"0000-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"} { // years -1 and 10000
+		_, err := reservation.ParseFilter(map[string][]string{"paid_at": {text}})
+		wantInvalid(t, err, "paid_at", "is not a time")
+	}
 	for _, name := range []string{"check_in_gte", "check_in_lte", "code_like", "memo_null"} {
 		_, err := reservation.ParseFilter(map[string][]string{name: {"2024-01-01", "2024-01-02"}})
 		wantInvalid(t, err, name, "takes one value")

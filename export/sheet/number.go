@@ -67,6 +67,7 @@ const (
 	march1900  = 61                   // serial of 1900-03-01
 	lastSerial = 2958465              // of 9999-12-31
 	microsDay  = int64(24 * 3600e6)   // microseconds of a day
+	lastMilli  = microsDay - 1000     // of a day, in microseconds
 	stepsDay   = float64(10000000000) // a serial is rounded to 1e-10 of a day
 )
 
@@ -85,8 +86,9 @@ func dateSerial(days int64) (serial int64, ok bool) {
 
 // timeSerial gives the serial number of the wall clock in loc at the instant.
 // Spreadsheets cut a number after 15 digits without rounding, which would show a
-// second too few; hence the rounding to 1e-10 of a day, though never into the
-// next day.
+// second too few; hence the rounding to 1e-10 of a day. Readers round to the
+// millisecond, so what follows a day's last one counts as that: a day's end must
+// not become the next day, and after 9999-12-31 there is none.
 func timeSerial(micro int64, loc *time.Location) (serial float64, ok bool) {
 	_, offset := time.UnixMicro(micro).In(loc).Zone()
 	wall := micro + int64(offset)*1e6
@@ -97,7 +99,7 @@ func timeSerial(micro int64, loc *time.Location) (serial float64, ok bool) {
 		rest += microsDay
 	}
 	day, ok := dateSerial(days)
-	steps := min(math.Round(float64(rest)/float64(microsDay)*stepsDay), stepsDay-1)
+	steps := math.Round(float64(min(rest, lastMilli)) / float64(microsDay) * stepsDay)
 	return math.Round((float64(day)+steps/stepsDay)*stepsDay) / stepsDay, ok
 }
 
