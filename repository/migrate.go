@@ -35,10 +35,11 @@ func (d *DB) Migrate(ctx context.Context) error {
 // begins too late: it reads its table of versions before, which another process
 // may just be making.
 func (d *DB) inTurn(ctx context.Context, do func() error) (err error) {
-	// The lock's connection is one more, or a pool of one would wait for itself.
-	conns := d.pool.Stats().MaxOpenConnections
-	d.pool.SetMaxOpenConns(conns + 1)
-	defer d.pool.SetMaxOpenConns(conns)
+	// The lock holds a connection, and do needs another: a pool of one would wait for itself.
+	if d.pool.Stats().MaxOpenConnections == 1 {
+		d.pool.SetMaxOpenConns(2)
+		defer d.pool.SetMaxOpenConns(1)
+	}
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
 		return err
