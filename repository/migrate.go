@@ -35,6 +35,11 @@ func (d *DB) Migrate(ctx context.Context) error {
 // begins too late: it reads its table of versions before, which another process
 // may just be making.
 func (d *DB) inTurn(ctx context.Context, do func() error) (err error) {
+	// The lock holds a connection, and do needs another: of a pool of one it would wait for ever.
+	if d.pool.Stats().MaxOpenConnections == 1 {
+		d.pool.SetMaxOpenConns(2)
+		defer d.pool.SetMaxOpenConns(1)
+	}
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
 		return err
