@@ -24,7 +24,7 @@ test: ## run all tests, with the race detector, on a throw-away MariaDB and Redi
 
 lint: ## check the code with golangci-lint (.golangci.yml), and the scripts with shellcheck if it is there
 	$(GO) run $(GOLANGCI_LINT) run $(PKG)
-	@if command -v shellcheck >/dev/null; then shellcheck test/*.sh .ci/run; fi
+	@if command -v shellcheck >/dev/null; then shellcheck test/*.sh test/*/*.sh .ci/run; fi
 
 fmt: ## format the code
 	$(GO) run $(GOLANGCI_LINT) fmt

@@ -39,7 +39,7 @@ type attempt struct {
 // make goes through the phases. The job is Succeeded when it returns nil.
 func (a *attempt) make(ctx context.Context, key string) error {
 	var err error
-	if a.plan, err = a.Runner.plan(a.job.Request); err != nil {
+	if a.plan, err = a.planOf(a.job.Request); err != nil {
 		return err
 	}
 	a.enter(PhaseSnapshot)
@@ -90,7 +90,7 @@ func (a *attempt) write(ctx context.Context, key string) (hash.Hash, error) {
 }
 
 // writeRows is the pipeline: pages are fetched and chunks encoded on the shared
-// pools, both in order, and only a window of them is held.
+// pools, both in order, and only a bounded number of each is held.
 func (a *attempt) writeRows(ctx context.Context, enc sheet.Encoder) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the fetches that a broken file no longer needs

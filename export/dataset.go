@@ -3,6 +3,8 @@ package export
 import (
 	"cmp"
 	"slices"
+
+	"rowmill/export/sheet"
 )
 
 // Dataset is something that can be exported: a catalog and a source.
@@ -33,6 +35,11 @@ func (d Dataset) Title(language string) string {
 // Title gives the column's head in the language, or in English.
 func (c Column) Title(language string) string {
 	return cmp.Or(c.Titles[language], c.Titles["en"], c.Key)
+}
+
+// Sheet gives the column as a file in the language has it.
+func (c Column) Sheet(language string) sheet.Column {
+	return sheet.Column{Title: c.Title(language), Type: c.Type, Scale: c.Scale, Width: c.Width, Format: c.Format}
 }
 
 // addFields adds what c needs to fields, each once, and notes where its value will stand.

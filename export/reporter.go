@@ -3,10 +3,11 @@ package export
 import (
 	"context"
 	"errors"
-	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"rowmill/internal/telemetry"
 )
 
 // ErrLeaseLost ends a run that could not renew its lease: another worker may
@@ -83,12 +84,9 @@ func (rep *reporter) enter(p Phase)  { rep.phase.Store(p) }
 func (rep *reporter) expect(n int64) { rep.expected.Store(n) }
 func (rep *reporter) wrote(n int64)  { rep.written.Store(n) }
 
-// samplePeak notes how much memory the process holds: what the runtime has
-// mapped less what it has given back.
+// samplePeak notes how much memory the process holds.
 func (rep *reporter) samplePeak() {
-	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(s)
-	if held := int64(s[0].Value.Uint64() - s[1].Value.Uint64()); held > rep.peak.Load() {
+	if held := telemetry.HeldMemory(); held > rep.peak.Load() {
 		rep.peak.Store(held)
 	}
 }

@@ -21,9 +21,10 @@ type Config struct {
 	Files    Files
 	Logger   *slog.Logger
 
-	Fetch  *pool.Pool // calls to the sources, of all jobs together
-	Encode *pool.Pool // chunks being encoded, of all jobs together
-	Window int        // pages a job fetches ahead of those that are encoded; default 6
+	// Shared by all jobs: how many pages are read from the sources at once, and how
+	// many chunks are encoded.
+	Fetch, Encode *pool.Pool
+	Window        int // pages of a job that are asked for or wait to be encoded; default 6
 
 	ReportEvery time.Duration // default 500 ms
 	Lease       time.Duration // how long a silent worker keeps its job; default 15 s
@@ -142,8 +143,8 @@ type plan struct {
 	spec    sheet.Spec
 }
 
-// plan checks the request against the catalog as it is now.
-func (r *Runner) plan(req Request) (plan, error) {
+// planOf checks the request against the catalog as it is now.
+func (r *Runner) planOf(req Request) (plan, error) {
 	d, ok := r.datasets[req.Dataset]
 	if !ok {
 		return plan{}, fault.New(fault.Invalid, "There is no dataset %q.", req.Dataset)
@@ -160,7 +161,7 @@ func (r *Runner) plan(req Request) (plan, error) {
 		}
 		p.columns = append(p.columns, c)
 		p.fields, p.at = addFields(p.fields, p.at, c)
-		p.spec.Columns = append(p.spec.Columns, sheet.Column{Title: c.Title(req.Language), Type: c.Type, Scale: c.Scale, Width: c.Width, Format: c.Format})
+		p.spec.Columns = append(p.spec.Columns, c.Sheet(req.Language))
 	}
 	return p, nil
 }

@@ -35,7 +35,8 @@ type Board interface {
 // Queue carries jobs to the workers.
 type Queue interface {
 	Enqueue(ctx context.Context, job export.Job) error
-	// Cancel asks a running attempt to stop, at best effort.
+	// Cancel takes a canceled job out of the queue. A running attempt needs no word:
+	// its next report is refused.
 	Cancel(ctx context.Context, job export.Job) error
 }
 
@@ -88,7 +89,7 @@ type Config struct {
 	MaxStreams int
 }
 
-// Subject is the requester that the development token stands for.
+// Subject is the requester that the token stands for.
 const Subject = "developer"
 
 func (c Config) withDefaults() Config {

@@ -226,7 +226,7 @@ func TestReadyNamesTheDependencyThatFails(t *testing.T) {
 		t.Error("the cause is in the answer")
 	}
 	p := wantProblem(t, rec, 503, "unavailable")
-	if d := cmp.Diff(map[string]string{"redis": "does not answer"}, messages(p)); d != "" {
+	if d := cmp.Diff(map[string]string{"redis": "is not ready; the log has the cause"}, messages(p)); d != "" {
 		t.Error(d)
 	}
 	if rec := w.call("GET", "/livez", ""); rec.Code != http.StatusOK {

@@ -101,7 +101,7 @@ func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, er
 	case changed:
 		s.log(ctx).InfoContext(ctx, "export canceled", "job_id", job.ID)
 		if err := s.cfg.Queue.Cancel(context.WithoutCancel(ctx), job); err != nil {
-			s.log(ctx).WarnContext(ctx, "running attempt not told; its next report will be refused", "job_id", job.ID, "error", err)
+			s.log(ctx).WarnContext(ctx, "canceled job left in the queue; its task will find nothing to run", "job_id", job.ID, "error", err)
 		}
 	}
 	return &jobOutput{Body: s.view(ctx, job)}, nil

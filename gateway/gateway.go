@@ -101,6 +101,3 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 	srv.RegisterOnShutdown(s.Drain)
 	return srv
 }
-
-// Routes gives the routes, for the check that each is documented.
-func (s *Server) Routes() []*echo.Route { return s.echo.Routes() }

@@ -34,10 +34,10 @@ func (s *Server) readyz(ctx context.Context, _ *struct{}) (*healthOutput, error)
 	}
 	failed := s.runChecks(ctx)
 	if len(failed) > 0 {
-		p := problemOf(ctx, fault.New(fault.Unavailable, "Not ready: a dependency does not answer."))
+		p := problemOf(ctx, fault.New(fault.Unavailable, "Not ready: a dependency does not answer, or is not as it must be."))
 		for _, name := range slices.Sorted(maps.Keys(failed)) {
 			s.log(ctx).WarnContext(ctx, "dependency not ready", "dependency", name, "error", failed[name])
-			p.Errors = append(p.Errors, ProblemItem{Name: name, Message: "does not answer"})
+			p.Errors = append(p.Errors, ProblemItem{Name: name, Message: "is not ready; the log has the cause"})
 		}
 		return nil, p
 	}
@@ -77,6 +77,6 @@ func (s *Server) healthRoutes() {
 	}, s.livez, http.StatusInternalServerError)
 	register(s, huma.Operation{
 		OperationID: "readyz", Method: http.MethodGet, Path: "/readyz", Tags: []string{"Health"},
-		Summary: "The process can serve: each dependency answers",
+		Summary: "The process can serve: each dependency answers, and the schema is up to date",
 	}, s.readyz, http.StatusInternalServerError, http.StatusServiceUnavailable)
 }

@@ -182,13 +182,13 @@ func (o *orders) place(ctx context.Context, r export.Request, idempotencyKey str
 	}
 	log := logger(ctx, o.cfg.Logger).With("job_id", job.ID)
 	if !created {
-		log.Info("export is there already", "status", string(job.Status))
+		log.InfoContext(ctx, "export is there already", "status", string(job.Status))
 		return job, nil
 	}
-	log.Info("export accepted", "dataset", r.Dataset, "format", string(r.Format), "queue", string(queue), "rows_expected", rows)
+	log.InfoContext(ctx, "export accepted", "dataset", r.Dataset, "format", string(r.Format), "queue", string(queue), "rows_expected", rows)
 	// The job exists now: a caller who has gone must not keep it from the queue.
 	if err := o.cfg.Queue.Enqueue(context.WithoutCancel(ctx), job); err != nil {
-		log.Warn("job not enqueued; the sweeper will", "error", err)
+		log.WarnContext(ctx, "job not enqueued; the sweeper will", "error", err)
 	}
 	return job, nil
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Claim starts attempt f.Attempt of a queued job whose last attempt was the one
-// before, whatever its run_at: the queue says when. Of any number of claims one wins, and the
-// others get export.ErrFenced.
+// before, whatever its run_at: the queue says when. Of any number of claims one
+// wins, and the others get export.ErrFenced.
 func (j *Jobs) Claim(ctx context.Context, f export.Fence, worker string, at, leaseUntil time.Time) (export.Job, error) {
 	done := j.table(ctx).
 		Where("id = ? AND attempt = ? AND status = ?", f.JobID, f.Attempt-1, string(export.Queued)).

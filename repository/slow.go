@@ -41,5 +41,5 @@ func (l slowLog) Trace(ctx context.Context, begin time.Time, statement func() (s
 		return
 	}
 	query, _ := statement()
-	l.log.WarnContext(ctx, "A statement was slow.", "seconds", took.Seconds(), "statement", query[:min(len(query), maxLoggedSQL)])
+	l.log.WarnContext(ctx, "slow statement", "seconds", took.Seconds(), "statement", query[:min(len(query), maxLoggedSQL)])
 }

@@ -104,7 +104,7 @@ func index(fields []Field) map[string]int {
 	return m
 }
 
-// DefaultFields are the columns of an export that names none: the list as the
+// defaultFields are the columns of an export that names none: the list as the
 // backoffice shows it.
 var defaultFields = []string{
 	"id", "code", "status", "property", "product", "channel", "agent",

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-port=$(sed 's/.*:\([0-9]*\)).*/\1/' <<<"$ROWMILL_TEST_MYSQL_DSN")
+port=${ROWMILL_TEST_MYSQL_DSN#*127.0.0.1:} port=${port%%)*}
 mariadb --no-defaults -h127.0.0.1 -P"$port" -uroot -e 'CREATE DATABASE rowmill_pgo CHARACTER SET utf8mb4'
 profile=$(mktemp)
 trap 'rm -f "$profile"' EXIT

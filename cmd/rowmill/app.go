@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 
@@ -95,11 +96,23 @@ func (a *app) openStores(ctx context.Context) (err error) {
 		return nil
 	}
 	a.jobs = repository.NewJobs(a.db)
-	if a.files, err = blob.Open(ctx, a.cfg.Blobs()); err != nil {
+	if a.files, err = openFiles(ctx, a.cfg); err != nil {
 		return err
 	}
 	a.onClose(a.files.Close)
 	return nil
+}
+
+// openFiles opens the file store: the data directory's, unless another is named.
+func openFiles(ctx context.Context, cfg *config.Config) (*blob.Store, error) {
+	at := cfg.BlobURL
+	if at == "" {
+		var err error
+		if at, err = blob.DirectoryURL(filepath.Join(cfg.DataDir, "files")); err != nil {
+			return nil, err
+		}
+	}
+	return blob.Open(ctx, at)
 }
 
 func (a *app) openQueue(context.Context) (err error) {

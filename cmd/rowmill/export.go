@@ -22,7 +22,7 @@ type exportCmd struct {
 	Filter   []string `name:"filter" sep:"none" placeholder:"FIELD=VALUE" help:"Rows to export, as in the list: status=Canceled, check_in_gte=2016-01-01, guest_name_like=Kim; repeat for more."`
 	Sort     string   `name:"sort" help:"Field to order by."`
 	Desc     bool     `name:"desc" help:"Order downwards."`
-	Columns  []string `name:"columns" placeholder:"KEY,..." help:"Columns in order; empty: the list's."`
+	Columns  []string `name:"columns" placeholder:"KEY" help:"Columns in order; empty: the list's."`
 	Format   string   `name:"format" default:"xlsx" help:"xlsx or csv."`
 	Language string   `name:"language" help:"Language of the titles: en or ko."`
 	TimeZone string   `name:"time-zone" help:"IANA time zone of times."`

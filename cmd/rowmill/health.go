@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 )
+
+// maxReason is the most bytes of what a process says of itself.
+const maxReason = 1 << 10
 
 type healthCmd struct {
 	AdminAddr string `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" default:"127.0.0.1:9090" help:"The process's admin address."`
@@ -22,9 +27,10 @@ func (h healthCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return fmt.Errorf("ask for readiness: %w", err)
 	}
-	defer func() { _ = resp.Body.Close() }() // only the status counts
+	defer func() { _ = resp.Body.Close() }() // read as far as it is of use
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s", resp.Status)
+		what, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason)) // without it the status still tells
+		return fmt.Errorf("not ready (%s): %s", resp.Status, bytes.TrimSpace(what))
 	}
 	_, err = fmt.Fprintln(s.out, "ready")
 	return err

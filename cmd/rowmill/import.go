@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"rowmill/ingest"
+	"rowmill/internal/table"
 	"rowmill/repository"
 	"rowmill/reservation"
 )
@@ -66,6 +67,11 @@ func loadInto(ctx context.Context, s streams, store ingest.Store, src *ingest.So
 	}
 	bar.finish(report.Rows)
 	_, err = fmt.Fprintf(s.out, "imported %d reservations: %d checked out, %d canceled, %d no-shows; payments of %s EUR\n", report.Rows,
-		report.Statuses[reservation.CheckedOut], report.Statuses[reservation.Canceled], report.Statuses[reservation.NoShow], minor(report.AmountMinor))
+		report.Statuses[reservation.CheckedOut], report.Statuses[reservation.Canceled], report.Statuses[reservation.NoShow], decimal(report.AmountMinor))
 	return err
+}
+
+// decimal writes hundredths as a decimal number.
+func decimal(hundredths int64) string {
+	return string(table.DecimalOf(hundredths, 2).AppendDecimal(nil))
 }

@@ -8,8 +8,6 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
-
-	"rowmill/internal/table"
 )
 
 // progress shows how far a long task is: a bar on a terminal, plain lines in a pipe.
@@ -79,6 +77,3 @@ func (p *progress) line(done int64) {
 	}
 	p.last = line
 }
-
-// minor writes hundredths as a decimal number.
-func minor(n int64) string { return string(table.DecimalOf(n, 2).AppendDecimal(nil)) }

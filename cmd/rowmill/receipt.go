@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"rowmill/export"
@@ -26,21 +24,18 @@ func printReceipt(w io.Writer, path string, r export.Receipt) error {
 	line("sheets", "%d", r.Sheets)
 	line("size", "%d bytes", r.Bytes)
 	line("sha-256", "%s", r.SHA256)
-	phases := []export.Phase{export.PhaseSnapshot, export.PhaseFetch, export.PhaseVerify}
-	line("seconds", "%s", secondsOf(r, phases))
+	line("seconds", "%s", secondsOf(r))
 	line("memory", "%d MB at most in the worker's process", r.PeakMemory>>20)
 	line("statements", "%d for %d pages", r.Statements, r.Pages)
 	return t.Flush()
 }
 
-func secondsOf(r export.Receipt, phases []export.Phase) string {
+// secondsOf gives the time in all, and that of each phase in which it may be long.
+func secondsOf(r export.Receipt) string {
 	total := 0.0
-	var text strings.Builder
-	for _, p := range slices.Sorted(slices.Values(phases)) {
-		_, _ = fmt.Fprintf(&text, " %s %.2f", p, r.Seconds[p]) // never fails (strings.Builder)
-	}
 	for _, s := range r.Seconds {
 		total += s
 	}
-	return fmt.Sprintf("%.2f:%s", total, text.String())
+	return fmt.Sprintf("%.2f: snapshot %.2f fetch %.2f verify %.2f", total,
+		r.Seconds[export.PhaseSnapshot], r.Seconds[export.PhaseFetch], r.Seconds[export.PhaseVerify])
 }

@@ -11,7 +11,7 @@ import (
 
 // A process that cannot start says why, in words, and exits with 1.
 func TestAFailedStartTellsWhy(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // only holds the port
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

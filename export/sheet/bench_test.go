@@ -88,3 +88,56 @@ func BenchmarkVerify(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkJoin appends 100 chunks of 1,000 rows to a file and ends it.
+func BenchmarkJoin(b *testing.B) {
+	rows := reservations(100_000)
+	spec := sheet.Spec{Format: sheet.XLSX, Columns: reservationColumns}
+	e, err := sheet.New(io.Discard, spec)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var chunks []sheet.Chunk
+	for from := 0; from < len(rows); from += 1000 {
+		for _, span := range e.Place(rows[from : from+1000]) {
+			c, err := e.Encode(span)
+			if err != nil {
+				b.Fatal(err)
+			}
+			chunks = append(chunks, c)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e, err := sheet.New(io.Discard, spec)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, c := range chunks {
+			if err := e.Append(c); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := e.Close(sheet.Info{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// excelize takes some six allocations a cell; that nothing is added to them is
+// what keeps a worker's collector idle. 20 columns, about 18 of them filled.
+func TestAnEncodedRowCostsWhatExcelizeTakes(t *testing.T) {
+	const rows, bound = 1000, 130
+	e, err := sheet.New(io.Discard, sheet.Spec{Format: sheet.XLSX, Columns: reservationColumns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	span := e.Place(reservations(rows))[0]
+	if n := testing.AllocsPerRun(5, func() {
+		if _, err := e.Encode(span); err != nil {
+			t.Fatal(err)
+		}
+	}) / rows; n > bound {
+		t.Errorf("%.1f allocations a row, at most %d are allowed", n, bound)
+	}
+}

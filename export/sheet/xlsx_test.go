@@ -93,6 +93,19 @@ func TestOneRowMoreThanASheetHolds(t *testing.T) {
 	}
 }
 
+// Three million rows need three sheets, the last one not full.
+func TestThreeMillionRowsFillThreeSheets(t *testing.T) {
+	const rows = 3_000_000
+	file, _ := write(t, sheet.Spec{Format: sheet.XLSX, Columns: oneColumn}, numbers(rows), 50_000)
+	want := []int64{sheet.MaxDataRows, sheet.MaxDataRows, rows - 2*sheet.MaxDataRows}
+	if diff := cmp.Diff(want, verify(t, sheet.XLSX, file).Sheets); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if third := part(t, file, "xl/worksheets/sheet3.xml"); !strings.Contains(third, `<v>3000000</v></c></row></sheetData>`) {
+		t.Errorf("the third sheet ends with %s", third[max(0, len(third)-200):])
+	}
+}
+
 func TestSheetIsSplitBeforeItsXMLPassesTheLimit(t *testing.T) {
 	columns := []sheet.Column{{Title: "memo", Type: table.Text}}
 	var rows []table.Row

@@ -1,7 +1,8 @@
 // Package bench measures the export of reservations: the whole path from SQL to
 // the published file, each of its stages alone, and the ladder of changes that
 // made it fast, one rung at a time on the same rows. The last rung is the
-// product's own path, unchanged; what the lower rungs do worse lives here alone.
+// product's own path, but that its pages at once are fixed, so that runs can be
+// compared; what the lower rungs do worse lives here alone.
 // It also measures files from memory, to be held against other programs.
 //
 // It promises that all rungs write the same cells, or it fails; that added delays

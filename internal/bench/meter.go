@@ -3,9 +3,10 @@ package bench
 import (
 	"context"
 	"runtime"
-	"runtime/metrics"
 	"sync"
 	"time"
+
+	"rowmill/internal/telemetry"
 )
 
 // Cost is what a piece of work took of this process.
@@ -43,7 +44,7 @@ func measure(f func() error) (Cost, error) {
 const peakEvery = 2 * time.Millisecond
 
 // peakOf runs f and gives the most memory that the process was seen to hold
-// meanwhile: what the Go runtime has mapped less what it has given back.
+// meanwhile.
 func peakOf(ctx context.Context, f func() error) (peak int64, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	var sampler sync.WaitGroup
@@ -51,7 +52,7 @@ func peakOf(ctx context.Context, f func() error) (peak int64, err error) {
 		ticks := time.NewTicker(peakEvery)
 		defer ticks.Stop()
 		for {
-			peak = max(peak, heldMemory())
+			peak = max(peak, telemetry.HeldMemory())
 			select {
 			case <-ticks.C:
 			case <-ctx.Done():
@@ -62,11 +63,5 @@ func peakOf(ctx context.Context, f func() error) (peak int64, err error) {
 	err = f()
 	stop()
 	sampler.Wait()
-	return max(peak, heldMemory()), err
-}
-
-func heldMemory() int64 {
-	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(s)
-	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
+	return max(peak, telemetry.HeldMemory()), err
 }

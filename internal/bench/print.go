@@ -9,7 +9,7 @@ import (
 // Print writes the report as tables for people.
 func (r *Report) Print(w io.Writer) error {
 	database := "MySQL; its own CPU is not in the figures"
-	if r.DatabaseIn {
+	if r.DatabaseCPU {
 		database = "SQLite in this process, its CPU included"
 	}
 	p := printer{w: w}

@@ -10,17 +10,17 @@ import (
 // Report is what a bench of the export found. Its JSON is for other programs:
 // members may be added, none changes its meaning. Times of stages are for 1,000 rows.
 type Report struct {
-	Rows       int     `json:"rows"`
-	Columns    int     `json:"columns"`
-	PageSize   int     `json:"page_size"`
-	Pool       int     `json:"pool"`
-	Repeat     int     `json:"repeat"`
-	RTTMillis  float64 `json:"rtt_ms"`
-	APIMillis  float64 `json:"api_delay_ms"`
-	Database   string  `json:"database"`     // "sqlite" or "mysql"
-	DatabaseIn bool    `json:"database_cpu"` // whether CPU holds the database's: SQLite runs in this process
-	Go         string  `json:"go"`
-	Cores      int     `json:"cores"`
+	Rows        int     `json:"rows"`
+	Columns     int     `json:"columns"`
+	PageSize    int     `json:"page_size"`
+	Pool        int     `json:"pool"`
+	Repeat      int     `json:"repeat"`
+	RTTMillis   float64 `json:"rtt_ms"`
+	APIMillis   float64 `json:"api_delay_ms"`
+	Database    string  `json:"database"`     // "sqlite" or "mysql"
+	DatabaseCPU bool    `json:"database_cpu"` // whether CPU holds the database's: SQLite runs in this process
+	Go          string  `json:"go"`
+	Cores       int     `json:"cores"`
 
 	Stages []Stage `json:"stages,omitempty"`
 	Ladder []Step  `json:"ladder"` // the last is the product
@@ -68,7 +68,7 @@ func (b *bench) newReport() Report {
 		RTTMillis: millis(c.RTT), APIMillis: millis(c.APIDelay), Database: "mysql", Go: runtime.Version(), Cores: runtime.GOMAXPROCS(0),
 	}
 	if b.db.mine {
-		r.Database, r.DatabaseIn = "sqlite", true
+		r.Database, r.DatabaseCPU = "sqlite", true
 	}
 	return r
 }

@@ -18,9 +18,9 @@ import (
 // Names of the stages, in the order of the path.
 const (
 	stageSQL     = "SQL + scan"
-	stageJSON    = "JSON encode"
+	stageWrite   = "wire encode"
 	stageHTTP    = "HTTP"
-	stageDecode  = "JSON decode"
+	stageRead    = "wire decode"
 	stageEncode  = "encode (excelize)"
 	stageDeflate = "deflate"
 	stageJoin    = "join, hash"
@@ -28,7 +28,7 @@ const (
 	stagePublish = "publish"
 )
 
-var stageNames = []string{stageSQL, stageJSON, stageHTTP, stageDecode, stageEncode, stageDeflate, stageJoin, stageVerify, stagePublish}
+var stageNames = []string{stageSQL, stageWrite, stageHTTP, stageRead, stageEncode, stageDeflate, stageJoin, stageVerify, stagePublish}
 
 // pass drives the product's functions by hand, a page at a time, so that each
 // can be measured alone and no more than a page is held.
@@ -136,7 +136,7 @@ func (p *pass) spec() (sheet.Spec, error) {
 		if !ok {
 			return sheet.Spec{}, fmt.Errorf("there is no column %q", key)
 		}
-		spec.Columns = append(spec.Columns, sheet.Column{Title: c.Title(p.request.Language), Type: c.Type, Scale: c.Scale, Width: c.Width, Format: c.Format})
+		spec.Columns = append(spec.Columns, c.Sheet(p.request.Language))
 	}
 	return spec, nil
 }

@@ -1,5 +1,7 @@
-// Package config is everything that can be set, from flags and ROWMILL_*
-// variables, with its defaults and its bounds. Nothing else reads the environment.
+// Package config is what can be set of a process that serves, from flags and
+// ROWMILL_* variables, with its defaults and its bounds. The tools' own flags stand
+// with their commands; no other package reads the environment, but that the AWS
+// SDK finds its credentials there.
 package config
 
 import (
@@ -9,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ type Config struct {
 	ReservationsURL  string   `name:"reservations-url" env:"ROWMILL_RESERVATIONS_URL" help:"Where the internal reservation API is found; empty: in this process."`
 	AdminAddr        string   `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez, /readyz and /debug/pprof of this process listen, whatever its roles; empty: nowhere. Not for the public."`
 	BaseURL          string   `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it, put before the links it gives; empty: links are paths."`
-	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN,..." help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
+	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
 
 	DataDir  string `name:"data-dir" env:"ROWMILL_DATA_DIR" default:"rowmill-data" help:"Where the embedded SQL database and files lie."`
 	MySQLDSN string `name:"mysql-dsn" env:"ROWMILL_MYSQL_DSN" placeholder:"DSN" help:"MySQL or MariaDB, as user:password@tcp(host:port)/database; empty: embedded SQLite."`
@@ -79,18 +80,6 @@ func (c *Config) Embedded() bool { return c.MySQLDSN == "" && c.RedisURL == "" }
 // Exports reports whether the process has to do with jobs and files: the
 // reservation API alone needs the SQL database and nothing else.
 func (c *Config) Exports() bool { return c.Plays(Gateway) || c.Plays(Worker) }
-
-// Blobs gives the file store's URL.
-func (c *Config) Blobs() string {
-	if c.BlobURL != "" {
-		return c.BlobURL
-	}
-	dir, err := filepath.Abs(filepath.Join(c.DataDir, "files"))
-	if err != nil {
-		dir = filepath.Join(c.DataDir, "files")
-	}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
-}
 
 // Encoders gives the number of encode slots.
 func (c *Config) Encoders() int { return cmp.Or(c.EncodeSlots, runtime.GOMAXPROCS(0)) }

@@ -71,9 +71,6 @@ func (r *Redis) age(last time.Time, ticks <-chan time.Time) {
 	}
 }
 
-// Addr gives the server's host:port.
-func (r *Redis) Addr() string { return r.server.Addr() }
-
 // URL gives redis://user:password@host:port/0. It is a secret.
 func (r *Redis) URL() string { return r.url }
 

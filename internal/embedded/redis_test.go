@@ -3,6 +3,7 @@ package embedded
 import (
 	"errors"
 	"net"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -69,14 +70,14 @@ func TestStartRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	host, _, err := net.SplitHostPort(server.Addr())
-	if err != nil || !net.ParseIP(host).IsLoopback() {
-		t.Errorf("it listens at %s, %v", server.Addr(), err)
+	at, err := url.Parse(server.URL())
+	if err != nil || !net.ParseIP(at.Hostname()).IsLoopback() {
+		t.Fatalf("it listens at %v, %v", at, err)
 	}
 	if err := connect(t, server).Ping(t.Context()).Err(); err != nil {
 		t.Error(err)
 	}
-	stranger := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	stranger := redis.NewClient(&redis.Options{Addr: at.Host})
 	defer stranger.Close()
 	if err := stranger.Ping(t.Context()).Err(); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
 		t.Errorf("without the password: %v", err)

@@ -66,6 +66,7 @@ func (c *Client) fill(ctx context.Context, f *os.File, j Job) error {
 	return nil
 }
 
+// patience outlasts a gateway that is started anew.
 const patience = 5 * time.Minute
 
 func permanent(err error) bool {

@@ -11,16 +11,17 @@ type Limits struct {
 	Min, Initial, Max int // 1 ≤ Min ≤ Initial ≤ Max
 }
 
-// The rule: at the end of each window the mean duration of its calls is held
+// The rule: at the end of each period the mean duration of its calls is held
 // against the usual one. Up to twice as long passes for noise; beyond that the
 // limit shrinks in proportion, at most by half at once (multiplicative decrease);
-// else it grows by one if it was used up (additive increase). Five windows fit into
-// a second, so an overload has been answered by then.
+// else it grows by one if it was used up (additive increase). Five periods fit into
+// a second, so an overload has been answered by then; a limiter that steps down by
+// one would need longer than two.
 const (
-	window       = 200 * time.Millisecond
+	period       = 200 * time.Millisecond
 	tolerance    = 2.0
 	mostShrink   = 0.5
-	usualFalling = 0.3  // weight of a window that was faster than usual
+	usualFalling = 0.3  // weight of a period that was faster than usual
 	usualRising  = 0.02 // and of a slower one: what lasts becomes usual in half a minute
 )
 
@@ -31,10 +32,10 @@ type governor struct {
 	exact  float64       // the limit, before it is rounded down
 	usual  time.Duration // 0: not known yet
 
-	ends   time.Time // of the window
+	ends   time.Time // of the period
 	sum    time.Duration
 	calls  int
-	usedUp bool // all slots were taken at some time in the window
+	usedUp bool // all slots were taken at some time in the period
 }
 
 // NewAdaptive returns a pool whose size follows the latency of the calls: it
@@ -63,7 +64,7 @@ func (p *Pool) observe(ctx context.Context, began time.Time) {
 	g.calls++
 	g.usedUp = g.usedUp || p.taken >= p.limit
 	if g.ends.IsZero() {
-		g.ends = began.Add(window)
+		g.ends = began.Add(period)
 	}
 	if now.Before(g.ends) {
 		return
@@ -73,10 +74,10 @@ func (p *Pool) observe(ctx context.Context, began time.Time) {
 		p.limit = limit
 		p.serve()
 	}
-	g.ends, g.sum, g.calls, g.usedUp = now.Add(window), 0, 0, false
+	g.ends, g.sum, g.calls, g.usedUp = now.Add(period), 0, 0, false
 }
 
-// decide ends a window and gives the limit for the next.
+// decide ends a period and gives the limit for the next.
 func (g *governor) decide() int {
 	mean := g.sum / time.Duration(g.calls)
 	if g.usual == 0 {

@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -43,8 +44,9 @@ func TestAnOverloadedServerIsRelievedWithinASecondAndRecovers(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var job sync.WaitGroup
 		job.Go(func() {
-			for range pool.Map(ctx, p.Lane(), 32, numbers(1_000_000), func(ctx context.Context, _ int) (int, error) { s.call(ctx); return 0, ctx.Err() }) {
-				continue
+			_, err := collect(pool.Map(ctx, p.Lane(), 32, numbers(1_000_000), func(ctx context.Context, _ int) (int, error) { s.call(ctx); return 0, ctx.Err() }))
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("the job ended with %v before it was stopped", err)
 			}
 		})
 		time.Sleep(10 * time.Second) // it has learnt what is usual
@@ -79,7 +81,10 @@ func TestTheLimitsHold(t *testing.T) {
 		if p.Limit() != 3 {
 			t.Errorf("it begins at %d, want 3", p.Limit())
 		}
-		for range pool.Map(t.Context(), p.Lane(), 32, numbers(2000), func(ctx context.Context, _ int) (int, error) { s.call(ctx); return 0, nil }) {
+		for _, err := range pool.Map(t.Context(), p.Lane(), 32, numbers(2000), func(ctx context.Context, _ int) (int, error) { s.call(ctx); return 0, nil }) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			if n := p.Limit(); n < 2 || n > 5 {
 				t.Fatalf("the limit is %d", n)
 			}

@@ -226,3 +226,15 @@ func TestAWaiterThatGivesUpLosesNoSlot(t *testing.T) {
 		}
 	})
 }
+
+func BenchmarkMap(b *testing.B) {
+	p := pool.New(4)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range pool.Map(b.Context(), p.Lane(), 8, numbers(1000), func(_ context.Context, i int) (int, error) { return i, nil }) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

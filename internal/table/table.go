@@ -1,6 +1,6 @@
-// Package table is the currency of Rowmill's data path: typed values, rows and
-// pages, from the SQL scan over the wire to the cell, without a conversion in
-// between. It knows no domain and no format.
+// Package table is the currency of Rowmill's data path: typed values and rows,
+// from the SQL scan over the wire to the cell, without a conversion in between. It
+// knows no domain and no format.
 package table
 
 import (

@@ -1,5 +1,5 @@
 // Package telemetry carries what a request is known by and what it costs: the
-// logger's fields, the trace and the count of SQL statements.
+// logger's fields, the trace, the count of SQL statements and the memory held.
 package telemetry
 
 import (

@@ -18,50 +18,80 @@ const zeroDate = `"0000-00-00"`
 // appendRow appends a row as [key, value, ...]. It fails if the row is not what
 // the fields say: a page that the client could not read must not be sent.
 func appendRow(w *jx.Writer, fields []reservation.Field, row table.Row) error {
-	if len(row.Values) != len(fields) {
-		return fmt.Errorf("row %d has %d values for %d fields", row.Key, len(row.Values), len(fields))
+	if err := checkRow(fields, row); err != nil {
+		return err
 	}
 	w.ArrStart()
 	w.Int64(row.Key)
-	for i := range row.Values {
+	for i, v := range row.Values {
 		w.Comma()
-		if !appendValue(w, fields[i].Type, row.Values[i]) {
-			return fmt.Errorf("row %d: field %s is %s, which no value of kind %d can be", row.Key, fields[i].Key, fields[i].Type, row.Values[i].Kind())
+		if !appendValue(w, v) {
+			return fmt.Errorf("row %d: field %s is of a year past 9999 or before 0", row.Key, fields[i].Key)
 		}
 	}
 	w.ArrEnd()
 	return nil
 }
 
-// appendValue appends v as a column of type t has it; false if it cannot.
-func appendValue(w *jx.Writer, t table.Type, v table.Value) bool {
-	switch v.Kind() {
+// checkRow holds a row against the fields that it has values of.
+func checkRow(fields []reservation.Field, row table.Row) error {
+	if len(row.Values) != len(fields) {
+		return fmt.Errorf("row %d has %d values for %d fields", row.Key, len(row.Values), len(fields))
+	}
+	for i, v := range row.Values {
+		if !fits(fields[i].Type, v.Kind()) {
+			return fmt.Errorf("row %d: field %s is %s, which no value of kind %d can be", row.Key, fields[i].Key, fields[i].Type, v.Kind())
+		}
+	}
+	return nil
+}
+
+// fits reports whether a column of type t can hold a value of the kind.
+func fits(t table.Type, k table.Kind) bool {
+	switch k {
 	case table.KindNull:
-		w.Null()
 		return true
 	case table.KindText:
-		appendText(w, v.Text())
 		return t == table.Text || t == table.Code
 	case table.KindInteger:
-		w.Int64(v.Integer())
 		return t == table.Integer
+	case table.KindDecimal:
+		return t == table.Decimal
+	case table.KindDate:
+		return t == table.Date
+	case table.KindTime:
+		return t == table.Time
+	case table.KindBool:
+		return t == table.Bool
+	case table.KindZeroDate:
+		return t == table.Date || t == table.Time
+	}
+	return false
+}
+
+// appendValue appends v; false if it is a day or a time that JSON has no form for.
+func appendValue(w *jx.Writer, v table.Value) bool {
+	switch v.Kind() {
+	case table.KindText:
+		appendText(w, v.Text())
+	case table.KindInteger:
+		w.Int64(v.Integer())
 	case table.KindDecimal:
 		w.Buf = append(w.Buf, '"')
 		w.Buf = v.AppendDecimal(w.Buf)
 		w.Buf = append(w.Buf, '"')
-		return t == table.Decimal
 	case table.KindDate:
-		return appendDay(w, v.AsTime()) && t == table.Date
+		return appendDay(w, v.AsTime())
 	case table.KindTime:
-		return appendTime(w, v.AsTime()) && t == table.Time
+		return appendTime(w, v.AsTime())
 	case table.KindBool:
 		w.Bool(v.Bool())
-		return t == table.Bool
 	case table.KindZeroDate:
 		w.RawStr(zeroDate)
-		return t == table.Date || t == table.Time
+	default:
+		w.Null()
 	}
-	return false
+	return true
 }
 
 // appendText appends s so that it arrives byte for byte: as a string, or, as

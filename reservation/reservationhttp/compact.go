@@ -51,41 +51,15 @@ func appendCompact(b []byte, fields []reservation.Field, batch reservation.Batch
 	b = binary.AppendUvarint(b, uint64(len(batch.Rows)))
 	last = 0
 	for _, row := range batch.Rows {
-		if len(row.Values) != len(fields) {
-			return b, fmt.Errorf("row %d has %d values for %d fields", row.Key, len(row.Values), len(fields))
+		if err := checkRow(fields, row); err != nil {
+			return b, err
 		}
 		b, last = binary.AppendVarint(b, row.Key-last), row.Key
-		for i, v := range row.Values {
-			if !fits(fields[i].Type, v.Kind()) {
-				return b, fmt.Errorf("row %d: field %s is %s, which no value of kind %d can be", row.Key, fields[i].Key, fields[i].Type, v.Kind())
-			}
+		for _, v := range row.Values {
 			b = appendTagged(b, v)
 		}
 	}
 	return append(b, compactMark...), nil
-}
-
-// fits reports whether a column of type t can hold a value of the kind.
-func fits(t table.Type, k table.Kind) bool {
-	switch k {
-	case table.KindNull:
-		return true
-	case table.KindText:
-		return t == table.Text || t == table.Code
-	case table.KindInteger:
-		return t == table.Integer
-	case table.KindDecimal:
-		return t == table.Decimal
-	case table.KindDate:
-		return t == table.Date
-	case table.KindTime:
-		return t == table.Time
-	case table.KindBool:
-		return t == table.Bool
-	case table.KindZeroDate:
-		return t == table.Date || t == table.Time
-	}
-	return false
 }
 
 func appendTagged(b []byte, v table.Value) []byte {

@@ -88,15 +88,7 @@ func (s *server) list(c echo.Context) error {
 	if err := bind(c, r.members()); err != nil {
 		return err
 	}
-	q, err := r.query()
-	if err != nil {
-		return err
-	}
-	window, err := r.window()
-	if err != nil {
-		return err
-	}
-	fields, err := reservation.FieldsOf(r.fields)
+	q, window, fields, err := r.asked()
 	if err != nil {
 		return err
 	}

@@ -150,6 +150,18 @@ func (r *listRequest) members() members {
 	return m
 }
 
+// asked reads which page of which list is asked for, and of which fields.
+func (r *listRequest) asked() (q reservation.Query, w reservation.Window, fields []reservation.Field, err error) {
+	if q, err = r.query(); err != nil {
+		return q, w, nil, err
+	}
+	if w, err = r.window(); err != nil {
+		return q, w, nil, err
+	}
+	fields, err = reservation.FieldsOf(r.fields)
+	return q, w, fields, err
+}
+
 func (r *listRequest) window() (reservation.Window, error) {
 	var wrong []fault.Field
 	if r.limit < 1 || r.limit > reservation.MaxListLimit {

@@ -1,8 +1,8 @@
 // Package reservationhttp is the internal reservation API: its server, its
-// client, and the one wire form that both speak. The server owns no data: it
-// checks, asks a reservation.Store and streams the answer. The client owns the
-// retries, and promises that what it gives is whole: every asked id is in the
-// answer once, in order, or the call fails.
+// client, and the wire forms that both speak: JSON, and a compact form for pages
+// of rows. The server owns no data: it checks, asks a reservation.Store and streams
+// the answer. The client owns the retries, and promises that what it gives is
+// whole: every asked id is in the answer once, in order, or the call fails.
 //
 // The API is not public. It has a listener and a service token of its own.
 package reservationhttp
