@@ -21,7 +21,8 @@ missing_packages() {
 	has mariadbd || echo mariadb-server-core
 	has mariadb-install-db && has my_print_defaults || echo mariadb-client-core
 	has redis-server || echo redis-server
-	has soffice || echo libreoffice-calc
+	# soffice alone may be there without the spreadsheets.
+	has soffice && [[ -e /usr/lib/libreoffice/program/libsclo.so ]] || echo libreoffice-calc
 	has gcc && [[ -e /usr/include/stdlib.h ]] || echo gcc libc6-dev
 	/usr/bin/python3 -c 'import openpyxl' >/dev/null 2>&1 || echo python3-openpyxl
 }
