@@ -22,7 +22,7 @@ missing_packages() {
 	has mariadb-install-db && has my_print_defaults || echo mariadb-client-core
 	has redis-server || echo redis-server
 	# soffice alone may be there without the spreadsheets.
-	has soffice && [[ -e /usr/lib/libreoffice/program/libsclo.so ]] || echo libreoffice-calc
+	has soffice && [[ -e $(dirname "$(readlink -f "$(command -v soffice)")")/libsclo.so ]] || echo libreoffice-calc
 	has gcc && [[ -e /usr/include/stdlib.h ]] || echo gcc libc6-dev
 	/usr/bin/python3 -c 'import openpyxl' >/dev/null 2>&1 || echo python3-openpyxl
 }
