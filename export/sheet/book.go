@@ -19,6 +19,7 @@ type book struct {
 	tail  []byte // and after them
 	row   []any
 	cells []excelize.Cell
+	xml   bytes.Buffer // what rows has written
 }
 
 const (
@@ -107,14 +108,24 @@ func (b *book) stream(w io.Writer, fill func(*excelize.StreamWriter) error) (err
 	return parts.write(b.f)
 }
 
-// rows writes the XML of the rows that fill sets to w, and nothing around them.
-func (b *book) rows(w io.Writer, fill func(*excelize.StreamWriter) error) error {
+// rows leaves the XML of the rows that fill sets in b.xml, and nothing around them.
+func (b *book) rows(fill func(*excelize.StreamWriter) error) error {
 	b.blank()
-	in := &inside{w: w, skip: len(b.head), tail: b.tail}
+	b.xml.Reset()
+	in := &inside{w: &b.xml, skip: len(b.head), tail: b.tail}
 	if err := b.stream(in, fill); err != nil {
 		return err
 	}
 	return in.end()
+}
+
+// set puts a value into the row that is to be written; style 0 is none.
+func (b *book) set(column, style int, value any) {
+	if style != 0 {
+		b.cells[column] = excelize.Cell{StyleID: style, Value: value}
+		value = &b.cells[column]
+	}
+	b.row[column] = value
 }
 
 // parts is where excelize puts the parts of a package, by their names.

@@ -4,10 +4,7 @@ import (
 	"archive/zip"
 	"fmt"
 	"io"
-	"strconv"
 	"sync"
-
-	"github.com/xuri/excelize/v2"
 
 	"rowmill/internal/fault"
 	"rowmill/internal/table"
@@ -18,7 +15,8 @@ type xlsx struct {
 	spec   Spec
 	styles *styles
 	placer *placer
-	books  sync.Pool // of *book: workbooks for runs of rows
+	forms  []form
+	runs   sync.Pool // of *run
 
 	zip   *zip.Writer
 	sheet *entry
@@ -44,6 +42,9 @@ func newXLSX(w io.Writer, spec Spec) (*xlsx, error) {
 		return nil, fault.Wrap(err, fault.Invalid, "the columns cannot be written as xlsx")
 	}
 	x.styles = styles
+	if x.forms, err = newForms(spec.Columns, styles); err != nil {
+		return nil, err
+	}
 	x.placer = newPlacer(spec.MaxRows, max(1, spec.MaxXML-int64(len(head))-reserved))
 	return x, nil
 }
@@ -80,43 +81,20 @@ func (x *xlsx) Encode(s Span) (Chunk, error) {
 
 // encodeRun writes the rows' XML to w. A workbook that failed is not used again.
 func (x *xlsx) encodeRun(w io.Writer, s Span, losses *Losses) (err error) {
-	b, ok := x.books.Get().(*book)
+	r, ok := x.runs.Get().(*run)
 	if !ok {
-		if b, err = newChunkBook(len(x.spec.Columns)); err != nil {
+		if r, err = x.newRun(); err != nil {
 			return err
 		}
 	}
-	err = b.rows(w, func(sw *excelize.StreamWriter) error {
-		for i := range s.Rows {
-			if err := x.setRow(sw, b, s.Sheet, s.First+i, &s.Rows[i], losses); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		x.books.Put(b)
+	if err := r.write(s, losses); err != nil {
+		return err
 	}
-	return err
-}
-
-func (x *xlsx) setRow(sw *excelize.StreamWriter, b *book, sheet, number int, r *table.Row, losses *Losses) error {
-	if len(r.Values) != len(x.spec.Columns) {
-		return fmt.Errorf("row %d (key %d) has %d values, the file has %d columns", number, r.Key, len(r.Values), len(x.spec.Columns))
+	if err := r.copyTo(w); err != nil {
+		return err
 	}
-	for i := range r.Values {
-		column := &x.spec.Columns[i]
-		value, lost := cellOf(r.Values[i], column.text(), x.spec.Location)
-		if lost != 0 {
-			lost.add(losses, sheet, number, column.Title, r.Key)
-		}
-		if value != nil && x.styles.columns[i] != 0 {
-			b.cells[i] = excelize.Cell{StyleID: x.styles.columns[i], Value: value}
-			value = &b.cells[i]
-		}
-		b.row[i] = value
-	}
-	return sw.SetRow("A"+strconv.Itoa(number), b.row)
+	x.runs.Put(r)
+	return nil
 }
 
 func (x *xlsx) Append(c Chunk) error {
