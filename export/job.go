@@ -7,6 +7,7 @@ package export
 import (
 	"time"
 
+	"rowmill/access"
 	"rowmill/export/sheet"
 )
 
@@ -45,9 +46,10 @@ type Request struct {
 	Sort     string              `json:"sort,omitempty"`
 	Order    string              `json:"order,omitempty"` // "asc" or "desc"
 	Columns  []string            `json:"columns"`
-	Language string              `json:"language"`  // of the titles: "ko" or "en"
-	TimeZone string              `json:"time_zone"` // IANA name, for times
-	FileName string              `json:"file_name"` // as the browser saves it; empty: dataset and day
+	Language string              `json:"language"`         // of the titles: "ko" or "en"
+	TimeZone string              `json:"time_zone"`        // IANA name, for times
+	FileName string              `json:"file_name"`        // as the browser saves it; empty: dataset and day
+	Reason   string              `json:"reason,omitempty"` // why personal data are taken out
 }
 
 // Queue says how big a job is expected to be; each has worker slots of its own.
@@ -63,6 +65,7 @@ type Job struct {
 	ID          string
 	Request     Request
 	RequestedBy string
+	Scope       access.Scope // what the requester was let see
 	Queue       Queue
 	Status      Status
 	Phase       Phase // of a running job

@@ -42,6 +42,8 @@ type Column struct {
 	Width  float64
 	Format string
 	Fields []string // what the source must read for it; the first is its value
+
+	Personal string // kind of personal data: "name", "phone", "email" or "text"; "" is none
 }
 
 // Snapshot is the frozen list of what an export holds.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"rowmill/audit"
 	"rowmill/export"
 	"rowmill/reservation"
 )
@@ -60,6 +61,7 @@ type Config struct {
 	Reservations Reservations
 	Files        Files
 	Datasets     []export.Dataset
+	Audit        audit.Recorder // nil: nothing is kept
 
 	// Token is the bearer token of the one user there is, Subject.
 	Token string

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"rowmill/access"
 	"rowmill/internal/fault"
 	"rowmill/internal/httpedge"
 )
@@ -101,7 +102,9 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			c.Response().Header().Set("WWW-Authenticate", httpedge.Challenge+`, error="invalid_token"`)
 			return fault.New(fault.Unauthorized, "The token is not valid.")
 		}
-		requestOf(c.Request().Context()).subject = Subject
+		caller := access.Principal{Subject: Subject, Name: Subject, Permissions: access.Permissions()}
+		requestOf(c.Request().Context()).subject = caller.Subject
+		c.SetRequest(c.Request().WithContext(access.With(c.Request().Context(), caller)))
 		return next(c)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"net"
 	"net/http"
+	"strings"
 
 	"rowmill/internal/telemetry"
 )
@@ -13,7 +15,9 @@ import (
 type request struct {
 	id          string // X-Request-Id
 	traceParent string // W3C trace context
-	subject     string // "" until the token is seen
+	subject     string // "" until the caller is known
+	address     string // the client's IP address
+	userAgent   string // at most maxUserAgent bytes
 }
 
 type requestKey struct{}
@@ -29,14 +33,19 @@ func requestOf(ctx context.Context) *request {
 // identify takes the caller's request id and trace, or makes new ones.
 func identify(r *http.Request) (*request, context.Context) {
 	ctx := telemetry.WithTraceParent(r.Context(), r.Header.Get("traceparent"))
-	req := &request{id: r.Header.Get("X-Request-Id"), traceParent: telemetry.TraceParent(ctx)}
+	req := &request{id: r.Header.Get("X-Request-Id"), traceParent: telemetry.TraceParent(ctx), userAgent: r.UserAgent()}
+	req.address, _, _ = net.SplitHostPort(r.RemoteAddr) // stays empty if there is none
+	req.userAgent = strings.ToValidUTF8(req.userAgent[:min(maxUserAgent, len(req.userAgent))], "")
 	if !visibleASCII(req.id, maxRequestID) {
 		req.id = rand.Text()
 	}
 	return req, context.WithValue(ctx, requestKey{}, req)
 }
 
-const maxRequestID = 128
+const (
+	maxRequestID = 128
+	maxUserAgent = 256
+)
 
 // visibleASCII reports whether s has 1 to limit bytes, each of them 0x21 to 0x7E.
 func visibleASCII(s string, limit int) bool {

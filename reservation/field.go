@@ -35,7 +35,19 @@ type Field struct {
 	Format string  // number format of a sheet's column; "" for the type's own
 	Sort   bool    // an index gives this order
 	Prefix bool    // prefix text search
+
+	Personal Personal // of a guest's personal data
 }
+
+// Personal is a kind of personal data; "" is none.
+type Personal string
+
+const (
+	PersonalName  Personal = "name"
+	PersonalPhone Personal = "phone"
+	PersonalEmail Personal = "email"
+	PersonalText  Personal = "text" // free text, which may hold anything
+)
 
 // Titles are a field's heads, by language.
 type Titles struct{ Korean, English string }
@@ -59,9 +71,9 @@ var catalog = []Field{
 	{Key: "agent", Part: PartAgent, Column: "name", Type: table.Text, Titles: Titles{"여행사", "Agent"}, Width: 24},
 	{Key: "agent_code", Part: PartAgent, Column: "code", Type: table.Code, Titles: Titles{"여행사 코드", "Agent code"}, Width: 12},
 	{Key: "company", Column: "company", Type: table.Code, Titles: Titles{"법인 코드", "Company"}, Width: 10},
-	{Key: "guest_name", Part: PartGuest, Column: "name", Type: table.Text, Titles: Titles{"고객명", "Guest"}, Width: 18, Prefix: true},
-	{Key: "guest_phone", Part: PartGuest, Column: "phone", Type: table.Code, Titles: Titles{"연락처", "Phone"}, Width: 17},
-	{Key: "guest_email", Part: PartGuest, Column: "email", Type: table.Text, Titles: Titles{"이메일", "E-mail"}, Width: 28},
+	{Key: "guest_name", Part: PartGuest, Column: "name", Type: table.Text, Titles: Titles{"고객명", "Guest"}, Width: 18, Prefix: true, Personal: PersonalName},
+	{Key: "guest_phone", Part: PartGuest, Column: "phone", Type: table.Code, Titles: Titles{"연락처", "Phone"}, Width: 17, Personal: PersonalPhone},
+	{Key: "guest_email", Part: PartGuest, Column: "email", Type: table.Text, Titles: Titles{"이메일", "E-mail"}, Width: 28, Personal: PersonalEmail},
 	{Key: "country", Part: PartGuest, Column: "country", Type: table.Code, Titles: Titles{"국가", "Country"}, Width: 9},
 	{Key: "adults", Part: PartGuest, Column: "adults", Type: table.Integer, Titles: Titles{"성인", "Adults"}, Width: 8},
 	{Key: "children", Part: PartGuest, Column: "children", Type: table.Integer, Titles: Titles{"아동", "Children"}, Width: 9},
@@ -87,7 +99,7 @@ var catalog = []Field{
 	{Key: "coupon_code", Part: PartCouponUse, Column: "code", Type: table.Code, Titles: Titles{"쿠폰", "Coupon"}, Width: 12},
 	{Key: "coupon_discount", Part: PartCouponUse, Column: "discount_minor", Type: table.Decimal, Scale: 2, Titles: Titles{"쿠폰 할인", "Coupon discount"}, Width: 12, Format: "#,##0.00"},
 	{Key: "coupon_used_on", Part: PartCouponUse, Column: "used_on", Type: table.Date, Titles: Titles{"쿠폰 사용일", "Coupon used on"}, Width: 12},
-	{Key: "memo", Column: "memo", Type: table.Text, Titles: Titles{"메모", "Memo"}, Width: 40},
+	{Key: "memo", Column: "memo", Type: table.Text, Titles: Titles{"메모", "Memo"}, Width: 40, Personal: PersonalText},
 	{Key: "updated_at", Column: "updated_at", Type: table.Time, Titles: Titles{"수정일시", "Updated at"}, Width: 20, Sort: true},
 }
 

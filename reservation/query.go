@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"rowmill/access"
 	"rowmill/internal/fault"
 	"rowmill/internal/table"
 )
@@ -23,10 +24,11 @@ const (
 	LongListAge = 30 * time.Second
 )
 
-// Query is which reservations, in which order.
+// Query is which reservations, in which order, and what of them is seen.
 type Query struct {
 	Filter Filter
 	Sort   Sort
+	Scope  access.Scope
 }
 
 // Batch is the answer to a batch of ids: the rows in the order asked, and the

@@ -43,7 +43,7 @@ func columns() []export.Column {
 	for i, f := range fields {
 		columns[i] = export.Column{
 			Key: f.Key, Titles: titlesOf(f), Type: f.Type, Scale: f.Scale,
-			Width: f.Width, Format: f.Format, Fields: []string{f.Key},
+			Width: f.Width, Format: f.Format, Fields: []string{f.Key}, Personal: string(f.Personal),
 		}
 	}
 	return columns
