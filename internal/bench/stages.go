@@ -86,9 +86,14 @@ func (p *pass) result() []Stage {
 // in measures f as work of the stage.
 func (p *pass) in(stage string, f func() error) error {
 	c, err := measure(f)
+	p.charge(stage, c)
+	return err
+}
+
+// charge adds what a piece of the stage took, and looks at the memory held now.
+func (p *pass) charge(stage string, c Cost) {
 	p.costs[stage].add(c)
 	p.peaks[stage] = max(p.peaks[stage], telemetry.HeldMemory())
-	return err
 }
 
 func (p *pass) run(ctx context.Context) (err error) {
@@ -208,8 +213,8 @@ func (p *pass) chunk(s sheet.Span) (chunk sheet.Chunk, err error) {
 		return chunk, err
 	}
 	deflate, err := measure(func() error { return deflateAgain(xml) })
-	p.costs[stageDeflate].add(deflate)
-	p.costs[stageEncode].add(both.minus(deflate))
+	p.charge(stageDeflate, deflate)
+	p.charge(stageEncode, both.minus(deflate))
 	return chunk, err
 }
 
