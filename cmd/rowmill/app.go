@@ -255,7 +255,7 @@ func (a *app) run(ctx context.Context) error {
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, Logger: a.log,
+		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log,
 		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
 		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
 		Lease: a.cfg.Lease, Retention: a.cfg.Retention,
@@ -269,6 +269,7 @@ func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	})
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
 		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db)}, AuditRetention: a.cfg.AuditRetention,
 	})
 	group.Go(func() error { return worker.Run(ctx) })
 	group.Go(func() error { return sweeper.Run(ctx) })
