@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -44,7 +43,7 @@ func retain(ctx context.Context, kept Kept, before time.Time) (total int, err er
 		removed, err := kept.Retain(ctx, before, auditBatch)
 		total += removed
 		if err != nil || removed < auditBatch {
-			return total, errors.Join(err)
+			return total, err
 		}
 	}
 }
