@@ -17,7 +17,7 @@ import (
 	"rowmill/internal/table"
 )
 
-type auditCSVInput struct{ auditFilter }
+type auditCSVInput struct{ AuditFilter }
 
 func (s *Server) auditCSV(ctx context.Context, in *auditCSVInput) (*huma.StreamResponse, error) {
 	if err := s.auditor(ctx); err != nil {

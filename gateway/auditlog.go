@@ -41,8 +41,8 @@ type EventView struct {
 	Detail    string              `json:"detail,omitempty" doc:"The part of a file that was read, or the permission that was wanted"`
 }
 
-// auditFilter says which events are meant.
-type auditFilter struct {
+// AuditFilter says which events are meant. (huma reads embedded types only if they are exported.)
+type AuditFilter struct {
 	Actor  string `query:"actor" maxLength:"255" doc:"Only events of the caller with this subject"`
 	Action string `query:"action" enum:"export.create,export.download,export.link,export.cancel,export.revoke,deny,sign-in,sign-out,audit.read" doc:"Only events of this kind"`
 	Job    string `query:"job" maxLength:"64" doc:"Only events of this job"`
@@ -51,7 +51,7 @@ type auditFilter struct {
 }
 
 // query gives what the filter means, and names each moment that is none.
-func (f auditFilter) query(zone string) (audit.Query, error) {
+func (f AuditFilter) query(zone string) (audit.Query, error) {
 	loc, err := location(zone)
 	if err != nil {
 		return audit.Query{}, err
@@ -82,7 +82,7 @@ func (f auditFilter) query(zone string) (audit.Query, error) {
 }
 
 // values gives the parameters that are set, as they were written.
-func (f auditFilter) values() url.Values {
+func (f AuditFilter) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{"actor": f.Actor, "action": f.Action, "job": f.Job, "from": f.From, "to": f.To} {
 		if value != "" {
@@ -93,7 +93,7 @@ func (f auditFilter) values() url.Values {
 }
 
 type auditInput struct {
-	auditFilter
+	AuditFilter
 	Before string `query:"before" maxLength:"64" doc:"Id of an event: the page has those older than it"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"The most events of the page"`
 }
