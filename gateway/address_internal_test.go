@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"testing"
@@ -36,7 +37,7 @@ func TestTheClientsAddressIsNotTheClientsToSay(t *testing.T) {
 		{"no peer", "", []string{"198.51.100.1"}, proxies, ""},
 		{"a peer that is no address", "@", []string{"198.51.100.1"}, proxies, ""},
 	} {
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = c.peer
 		for _, line := range c.forwarded {
 			r.Header.Add("X-Forwarded-For", line)

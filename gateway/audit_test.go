@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -262,8 +263,8 @@ func TestAnAuditBrokenOffIsSeenByTheClient(t *testing.T) {
 	f.readErr = errBroken
 	w := newWorld(t, audited(f, nil))
 	defer func() {
-		if r := recover(); r != http.ErrAbortHandler {
-			t.Errorf("the answer ended with %v, as if it were whole", r)
+		if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("the answer ended with %v, as if it were whole", err)
 		}
 		if !strings.Contains(w.log.String(), "audit broken off") {
 			t.Error("the failure is not in the log")

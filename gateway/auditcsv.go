@@ -44,7 +44,7 @@ func (s *Server) auditCSV(ctx context.Context, in *auditCSVInput) (*huma.StreamR
 		case err == nil:
 		case !c.Response().Committed:
 			h.Del("Content-Disposition")
-			s.writeError(fmt.Errorf("read the audit: %w", err), c)
+			s.writeError(fmt.Errorf("read the audit: %w", err), c) //nolint:contextcheck // it takes the request's, which c has
 		default:
 			s.log(ctx).ErrorContext(ctx, "audit broken off", "error", err)
 			panic(http.ErrAbortHandler) // or the client would take it for whole

@@ -19,7 +19,6 @@ type fakeAudit struct {
 	asked   []audit.Query
 	takings []audit.Taking
 	takers  []audit.TakersQuery
-	at      []int // how many events there were at each reading
 }
 
 func (f *fakeAudit) Record(_ context.Context, e audit.Event) error {

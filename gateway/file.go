@@ -40,7 +40,7 @@ func (s *Server) exportFile(ctx context.Context, in *fileInput) (*huma.StreamRes
 		w := s.recording(ctx, c.Response(), c.Request(), job)
 		err := serveFile(w, job, file)
 		if w.refused != nil {
-			s.writeError(w.refused, c)
+			s.writeError(w.refused, c) //nolint:contextcheck // it takes the request's, which c has
 		} else if err != nil && ctx.Err() == nil {
 			s.log(ctx).ErrorContext(ctx, "download broken off", "job_id", job.ID, "error", err)
 		}

@@ -132,9 +132,12 @@ func TestAllEventsComeOnceAndInOrder(t *testing.T) {
 			t.Errorf("of bob: %v", got)
 		}
 		taken := 0
-		for range a.All(t.Context(), audit.Query{}) {
+		for e, err := range a.All(t.Context(), audit.Query{}) {
+			if err != nil || e.ID != want[taken] {
+				t.Fatalf("event %s after %d, %v", e.ID, taken, err)
+			}
 			if taken++; taken == 3 {
-				break
+				break // and no connection is held: the next query would wait for it
 			}
 		}
 		for _, err := range a.All(t.Context(), audit.Query{Action: "export.eat"}) {

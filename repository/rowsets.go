@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,13 +54,26 @@ func (r *RowSets) Retain(ctx context.Context, before time.Time, limit int) (remo
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}
+	for run := range slices.Chunk(old, setsAStatement) {
+		if err := r.remove(ctx, run); err != nil {
+			return removed, err
+		}
+		removed += len(run)
+	}
+	return removed, nil
+}
+
+// setsAStatement keeps a condition well under the depth that SQLite takes (1,000).
+const setsAStatement = 200
+
+func (r *RowSets) remove(ctx context.Context, sets []export.Fence) error {
 	var args []any
-	for _, f := range old {
+	for _, f := range sets {
 		args = append(args, f.JobID, f.Attempt)
 	}
 	each := "(job_id = ? AND attempt = ?)"
-	done := r.db.gorm.WithContext(ctx).Exec("DELETE FROM export_row_sets WHERE "+each+strings.Repeat(" OR "+each, len(old)-1), args...)
-	return len(old), mapError(ctx, "remove sets of rows", done.Error)
+	err := r.db.gorm.WithContext(ctx).Exec("DELETE FROM export_row_sets WHERE "+each+strings.Repeat(" OR "+each, len(sets)-1), args...).Error
+	return mapError(ctx, "remove sets of rows", err)
 }
 
 func (r *RowSets) fences(ctx context.Context, query string, args ...any) (found []export.Fence, err error) {

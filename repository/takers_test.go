@@ -214,6 +214,21 @@ func TestSetsThatNobodyWillAskForAreRemoved(t *testing.T) {
 	})
 }
 
+func TestManySetsAreRemovedInBatches(t *testing.T) {
+	eachRowSets(t, func(t *testing.T, r *RowSets) {
+		var rows [][]any
+		for n := range 1200 {
+			rows = append(rows, []any{fmt.Sprintf("gone%04d", n), 1, 0, "reservations", 1, 1, 1, moment{now}, []byte{}})
+		}
+		insert(t, r.db, "export_row_sets (job_id, attempt, part, dataset, min_id, max_id, row_count, created_at, row_keys)", rows)
+		for _, want := range []int{1100, 100, 0} {
+			if removed, err := r.Retain(t.Context(), now, 1100); removed != want || err != nil {
+				t.Errorf("%d removed, want %d, %v", removed, want, err)
+			}
+		}
+	})
+}
+
 // 3,000,000 rows whose ids lie apart: some MiB, more than one part may have.
 func TestASetOfMillionsIsKept(t *testing.T) {
 	eachRowSets(t, func(t *testing.T, r *RowSets) {
