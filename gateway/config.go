@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -52,6 +54,18 @@ type Files interface {
 	Open(ctx context.Context, key string) (export.Reader, error)
 }
 
+// AuditLog gives what was recorded.
+type AuditLog interface {
+	List(ctx context.Context, q audit.Query) ([]audit.Event, error)
+	// All gives all events of the query, newest first, whatever its Before and Limit.
+	All(ctx context.Context, q audit.Query) iter.Seq2[audit.Event, error]
+}
+
+// Takers tells which files a row went out in.
+type Takers interface {
+	Takers(ctx context.Context, q audit.TakersQuery) ([]audit.Taking, error)
+}
+
 // Config is what a gateway needs. The interfaces, Datasets and Token are
 // required; the rest has defaults.
 type Config struct {
@@ -62,6 +76,11 @@ type Config struct {
 	Files        Files
 	Datasets     []export.Dataset
 	Audit        audit.Recorder // nil: nothing is kept
+	AuditLog     AuditLog       // nil, or Takers nil: the audit cannot be read
+	Takers       Takers
+
+	// TrustedProxies are the networks whose X-Forwarded-For says who calls. Default none.
+	TrustedProxies []netip.Prefix
 
 	// Token is the bearer token of the one user there is, Subject.
 	Token string

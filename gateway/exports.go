@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"rowmill/audit"
 	"rowmill/export"
 	"rowmill/internal/fault"
 )
@@ -89,8 +90,14 @@ func (s *Server) getExport(ctx context.Context, in *jobInput) (*jobOutput, error
 }
 
 func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, error) {
-	if _, err := s.job(ctx, in.ID); err != nil {
+	job, err := s.job(ctx, in.ID)
+	if err != nil {
 		return nil, err
+	}
+	if !job.Status.Final() {
+		if err := s.record(ctx, jobEvent(audit.Cancel, job)); err != nil {
+			return nil, err
+		}
 	}
 	job, changed, err := s.cfg.Jobs.Cancel(ctx, in.ID, s.cfg.Now())
 	switch {

@@ -49,6 +49,7 @@ func New(cfg Config) (*Server, error) {
 		streams:  make(chan struct{}, cfg.MaxStreams),
 		draining: make(chan struct{}),
 	}
+	s.orders.record = s.record
 	var err error
 	if s.page, s.pageCSP, err = landingPage(cfg); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (s *Server) use() {
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := s.cfg.Now()
-		req, ctx := identify(c.Request())
+		req, ctx := identify(c.Request(), s.cfg.TrustedProxies)
 		c.SetRequest(c.Request().WithContext(ctx))
 		c.Response().Header().Set("X-Request-Id", req.id)
 		if err := s.guard(c, next); err != nil {

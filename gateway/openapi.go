@@ -73,6 +73,7 @@ func (s *Server) routes() {
 	s.exportRoutes()
 	s.reservationRoutes()
 	s.datasetRoutes()
+	s.auditRoutes()
 	s.healthRoutes()
 	s.pageRoutes()
 	s.documentRoute()

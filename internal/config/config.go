@@ -37,6 +37,9 @@ type Config struct {
 	BaseURL          string   `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it, put before the links it gives; empty: links are paths."`
 	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
 
+	TrustedProxies []string      `name:"trusted-proxies" env:"ROWMILL_TRUSTED_PROXIES" sep:"," placeholder:"CIDR" help:"Networks of the proxies in front of the gateway, like 10.0.0.0/8, whose X-Forwarded-For says who calls; empty: the peer is the caller."`
+	AuditRetention time.Duration `name:"audit-retention" env:"ROWMILL_AUDIT_RETENTION" default:"17520h" help:"How long it is kept who took what out, and which rows."`
+
 	DataDir  string `name:"data-dir" env:"ROWMILL_DATA_DIR" default:"rowmill-data" help:"Where the embedded SQL database and files lie."`
 	MySQLDSN string `name:"mysql-dsn" env:"ROWMILL_MYSQL_DSN" placeholder:"DSN" help:"MySQL or MariaDB, as user:password@tcp(host:port)/database; empty: embedded SQLite."`
 	RedisURL string `name:"redis-url" env:"ROWMILL_REDIS_URL" placeholder:"URL" help:"Redis, as redis://[user:password@]host:port[/db]; empty: embedded."`
@@ -98,6 +101,7 @@ func (c *Config) Check() error {
 	var p problems
 	p.roles(c)
 	p.addresses(c)
+	p.proxies(c)
 	p.stores(c)
 	p.numbers(c)
 	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "" || c.TimeZone == "Local" {
@@ -208,6 +212,7 @@ func (p *problems) numbers(c *Config) {
 	}{
 		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
 		{"report-every", c.ReportEvery, 10 * time.Millisecond, c.Lease / 4}, {"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
+		{"audit-retention", c.AuditRetention, 24 * time.Hour, 20 * 365 * 24 * time.Hour},
 		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},
 	} {
 		if d.v < d.lo || d.v > d.hi {
