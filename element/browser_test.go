@@ -1,0 +1,169 @@
+package element_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"go.uber.org/goleak"
+)
+
+// chrome is one Chromium for all tests of the package; each has a context of its own.
+var chrome context.Context
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	program, err := chromium()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.WindowSize(1000, 760), chromedp.Flag("lang", "en-US"), chromedp.Flag("disable-dev-shm-usage", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	var closeBrowser context.CancelFunc
+	chrome, closeBrowser = chromedp.NewContext(allocator)
+	status := 1
+	if err := chromedp.Run(chrome); err != nil {
+		fmt.Fprintln(os.Stderr, "start Chromium:", err)
+	} else {
+		status = m.Run()
+	}
+	closeBrowser()
+	stop()
+	chromedp.FromContext(chrome).Allocator.Wait()
+	if err := goleak.Find(); status == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	return status
+}
+
+func chromium() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("these tests drive a browser: install the package chromium")
+}
+
+// tab is a page of the stub in a browser profile of its own.
+type tab struct {
+	*testing.T
+	*stub
+
+	ctx context.Context
+}
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// open shows a page with this inside its body.
+func open(t *testing.T, s *stub, body string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(chrome, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	s.mu.Lock()
+	s.pages["/list"] = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>List</title>` +
+		`<script src="/page.js"></script><script type="module" src="/assets/export-button.js"></script><body>` + body + `</body></html>`
+	s.mu.Unlock()
+	b := &tab{T: t, stub: s, ctx: ctx}
+	b.run(chromedp.Navigate(s.URL + "/list"))
+	t.Cleanup(func() {
+		var wrong []string
+		if err := chromedp.Run(ctx, chromedp.Evaluate("window.violations", &wrong)); err != nil || len(wrong) > 0 {
+			t.Errorf("the page saw %q, %v; want nothing wrong", wrong, err)
+		}
+	})
+	return b
+}
+
+const button = `<export-button filter='{"status":["Canceled"]}' sort="check_in" order="desc" columns="guest_name,code,check_in"></export-button>`
+
+func (b *tab) run(actions ...chromedp.Action) {
+	b.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// eval gives what a script comes to.
+func (b *tab) eval(script string) any {
+	b.Helper()
+	var got any
+	b.run(chromedp.Evaluate(script, &got))
+	return got
+}
+
+// wait waits until the script comes to something true.
+func (b *tab) wait(script string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	// The page's policy allows no eval, which chromedp.Poll would need.
+	poll := `new Promise((ok) => { const look = () => { let is = false; try { is = ` + script + `; } catch {} is ? ok(true) : setTimeout(look, 20); }; look(); })`
+	var done bool
+	if err := chromedp.Run(ctx, chromedp.Evaluate(poll, &done, chromedp.EvalAsValue, awaitPromise)); err != nil {
+		var shows string
+		_ = chromedp.Run(b.ctx, chromedp.Evaluate(`document.querySelector('export-button')?.shadowRoot.textContent`, &shows))
+		b.Fatalf("wait for %s: %v\nthe element holds %q\ncalls %v", script, err, shows, b.asked("", ""))
+	}
+}
+
+// press clicks with the mouse, at the middle of what the selector finds in the element.
+func (b *tab) press(selector string, options ...chromedp.MouseOption) {
+	b.Helper()
+	b.wait(fmt.Sprintf(`shown(%q) && !$(%[1]q).disabled`, selector))
+	var at []float64
+	b.run(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = $(%q); e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, selector), &at))
+	b.run(chromedp.MouseClickXY(at[0], at[1], options...))
+}
+
+// shows waits until what the selector finds has this text in it.
+func (b *tab) shows(selector, text string) {
+	b.Helper()
+	quoted, _ := json.Marshal(text)
+	b.wait(fmt.Sprintf("text(%q).includes(%s)", selector, quoted))
+}
+
+// start goes from the idle button to a queued job.
+func (b *tab) start() {
+	b.Helper()
+	b.press("[part=button]")
+	b.press("[part=start]")
+	b.shows("[part=card]", "Waiting in the queue")
+}
+
+func joined(v any) string {
+	var parts []string
+	for _, e := range v.([]any) {
+		parts = append(parts, fmt.Sprint(e))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// waitFor waits until something has happened outside of the page.
+func (b *tab) waitFor(happened func() bool) {
+	b.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !happened() {
+		select {
+		case <-deadline:
+			b.Fatalf("it did not happen; calls %v", b.asked("", ""))
+		case <-tick.C:
+		}
+	}
+}
