@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,14 +35,17 @@ func run(m *testing.M) int {
 	var closeBrowser context.CancelFunc
 	chrome, closeBrowser = chromedp.NewContext(allocator)
 	status := 1
-	if err := chromedp.Run(chrome); err != nil {
+	if err := chromedp.Do(chrome); err != nil {
 		fmt.Fprintln(os.Stderr, "start Chromium:", err)
 	} else {
 		status = m.Run()
 	}
+	if err := chromedp.Cancel(chrome); err != nil {
+		fmt.Fprintln(os.Stderr, "stop Chromium:", err)
+		status = 1
+	}
 	closeBrowser()
 	stop()
-	chromedp.FromContext(chrome).Allocator.Wait()
 	if err := goleak.Find(); status == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		status = 1
@@ -81,8 +85,8 @@ func open(t *testing.T, s *stub, body string) *tab {
 	b := &tab{T: t, stub: s, ctx: ctx}
 	b.run(chromedp.Navigate(s.URL + "/list"))
 	t.Cleanup(func() {
-		var wrong []string
-		if err := chromedp.Run(ctx, chromedp.Evaluate("window.violations", &wrong)); err != nil || len(wrong) > 0 {
+		wrong, err := chromedp.Run(ctx, chromedp.Evaluate[[]string]("window.violations"))
+		if err != nil || len(wrong) > 0 {
 			t.Errorf("the page saw %q, %v; want nothing wrong", wrong, err)
 		}
 	})
@@ -91,9 +95,9 @@ func open(t *testing.T, s *stub, body string) *tab {
 
 const button = `<export-button filter='{"status":["Canceled"]}' sort="check_in" order="desc" columns="guest_name,code,check_in"></export-button>`
 
-func (b *tab) run(actions ...chromedp.Action) {
+func (b *tab) run(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	if err := chromedp.Run(b.ctx, actions...); err != nil {
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -101,8 +105,10 @@ func (b *tab) run(actions ...chromedp.Action) {
 // eval gives what a script comes to.
 func (b *tab) eval(script string) any {
 	b.Helper()
-	var got any
-	b.run(chromedp.Evaluate(script, &got))
+	got, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](script))
+	if err != nil {
+		b.Fatalf("%s: %v", script, err)
+	}
 	return got
 }
 
@@ -113,21 +119,30 @@ func (b *tab) wait(script string) {
 	defer cancel()
 	// The page's policy allows no eval, which chromedp.Poll would need.
 	poll := `new Promise((ok) => { const look = () => { let is = false; try { is = ` + script + `; } catch {} is ? ok(true) : setTimeout(look, 20); }; look(); })`
-	var done bool
-	if err := chromedp.Run(ctx, chromedp.Evaluate(poll, &done, chromedp.EvalAsValue, awaitPromise)); err != nil {
-		var shows string
-		_ = chromedp.Run(b.ctx, chromedp.Evaluate(`document.querySelector('export-button')?.shadowRoot.textContent`, &shows))
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](poll, chromedp.EvalAwaitPromise)); err != nil {
+		shows, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector('export-button')?.shadowRoot.textContent`))
 		b.Fatalf("wait for %s: %v\nthe element holds %q\ncalls %v", script, err, shows, b.asked("", ""))
 	}
 }
 
 // press clicks with the mouse, at the middle of what the selector finds in the element.
-func (b *tab) press(selector string, options ...chromedp.MouseOption) {
+func (b *tab) press(selector string) {
+	b.Helper()
+	b.pressTimes(selector, 1)
+}
+
+// pressTwice clicks as fast as the browser takes it.
+func (b *tab) pressTwice(selector string) {
+	b.Helper()
+	b.pressTimes(selector, 2)
+}
+
+func (b *tab) pressTimes(selector string, times int) {
 	b.Helper()
 	b.wait(fmt.Sprintf(`shown(%q) && !$(%[1]q).disabled`, selector))
-	var at []float64
-	b.run(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = $(%q); e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, selector), &at))
-	b.run(chromedp.MouseClickXY(at[0], at[1], options...))
+	at := b.eval(fmt.Sprintf(`(() => { const e = $(%q); e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, selector)).([]any)
+	click := chromedp.MouseClickXY(at[0].(float64), at[1].(float64))
+	b.run(slices.Repeat([]chromedp.Action[chromedp.Void]{click}, times)...)
 }
 
 // shows waits until what the selector finds has this text in it.

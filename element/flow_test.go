@@ -7,17 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/google/go-cmp/cmp"
 
 	"rowmill/export"
 	"rowmill/gateway"
 )
-
-// awaitPromise waits for what the script promises.
-func awaitPromise(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
 func running(percent int, rows int64) func(v *gateway.JobView) {
 	return func(v *gateway.JobView) {
@@ -85,9 +81,11 @@ func TestFromTheClickToTheFile(t *testing.T) {
 
 func TestDoubleClickMakesOneJob(t *testing.T) {
 	b := open(t, newStub(t), button)
-	b.press("[part=button]", chromedp.ClickCount(2))
-	b.press("[part=start]", chromedp.ClickCount(2))
+	b.pressTwice("[part=button]")
+	b.pressTwice("[part=start]")
 	b.shows("[part=card]", "Waiting in the queue")
+	b.wait("!$('dialog')")
+	b.pressTwice("[part=card]")
 	b.eval("$('[part=button]').click()")
 	if n := len(b.created()); n != 1 {
 		t.Errorf("%d orders, want 1", n)
@@ -159,18 +157,21 @@ func TestWithoutEventsItAsks(t *testing.T) {
 
 func TestStreamThatBreaksIsOpenedAgain(t *testing.T) {
 	s := newStub(t)
+	seen := make(chan struct{})
 	s.instead("GET /api/v1/exports/job-1/events", func(w http.ResponseWriter, _ *http.Request) {
 		v, _ := s.now()
 		v.Status, v.Percent, v.RowsWritten = export.Running, 10, 4000
 		data, _ := json.Marshal(v)
 		_, _ = w.Write([]byte("event: job\ndata: " + string(data) + "\n\nevent: job\ndata: {\"cut"))
 		_ = http.NewResponseController(w).Flush()
+		<-seen
 		panic(http.ErrAbortHandler) // hangs up
 	})
 	b := open(t, s, button)
 	b.press("[part=button]")
 	b.press("[part=start]")
 	b.shows("[part=card]", "4,000 of 44,224 rows")
+	close(seen)
 	b.set(running(60, 26000))
 	b.shows("[part=card]", "26,000 of 44,224 rows")
 	b.set(running(70, 30000))
@@ -181,14 +182,13 @@ func TestStreamThatBreaksIsOpenedAgain(t *testing.T) {
 }
 
 func TestLostConnectionIsSaid(t *testing.T) {
-	s := newStub(t)
-	gone := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	s.instead("GET /api/v1/exports/job-1/events", gone)
-	s.instead("GET /api/v1/exports/job-1", gone)
-	b := open(t, s, button)
+	b := open(t, newStub(t), button)
 	b.start()
+	b.setDown(true)
 	b.shows("[part=card]", "Connection lost. Trying again…")
 	b.set(running(60, 26000))
+	b.setDown(false)
+	b.eval("dispatchEvent(new Event('online'))") // the browser says so where it knows
 	b.shows("[part=card]", "26,000 of 44,224 rows")
 	b.wait("!text('[part=card]').includes('Connection lost')")
 }
@@ -307,7 +307,6 @@ func TestBearer(t *testing.T) {
 	b.shows("[part=card]", "Waiting in the queue")
 	gatewayAt.set(succeeded)
 	b.shows("[part=card]", "The file is ready")
-	b.run(browser.SetDownloadBehavior(browser.SetDownloadBehaviorBehaviorDeny))
 	b.press("[part=download]")
 	b.waitFor(func() bool { return gatewayAt.count("GET", "/api/v1/files/signed-job-1") == 1 })
 	if refused := slices.ContainsFunc(gatewayAt.asked("", "/api/"), func(c call) bool {
@@ -346,5 +345,172 @@ func TestKorean(t *testing.T) {
 	b.shows("[part=card]", "16,000 of 44,224 rows")
 	if order := b.created()[0].body; !strings.Contains(order, `"language":"ko"`) {
 		t.Errorf("order %s; want Korean titles", order)
+	}
+}
+
+func TestPersonalDataInTheClear(t *testing.T) {
+	s := newStub(t)
+	s.permissions = append(s.permissions, "pii:read")
+	b := open(t, s, button)
+	b.press("[part=button]")
+	b.press(".personal input")
+	b.wait("$('[part=reason]').required && $('[part=start]').disabled && shown('[part=reason]')")
+	b.press("[part=reason]")
+	b.run(chromedp.KeyEvent("Tax"))
+	b.wait("$('[part=estimate]').ariaBusy === 'false' && $('[part=start]').disabled")
+	b.run(chromedp.KeyEvent(" audit"))
+	b.press("[part=start]")
+	b.shows("[part=card]", "Waiting in the queue")
+	if order := b.created()[0].body; !strings.Contains(order, `"personal":true,"reason":"Tax audit"`) {
+		t.Errorf("order %s; want it personal, with its reason", order)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	s := newStub(t)
+	s.preflight["warnings"] = []any{
+		map[string]string{"code": "many-sheets", "message": "3 sheets", "suggest": "csv"},
+		map[string]string{"code": "something-new", "message": "The server knows more.", "suggest": ""},
+	}
+	b := open(t, s, button)
+	b.press("[part=button]")
+	b.shows("[part=estimate]", "Excel will show several sheets")
+	b.shows("[part=estimate]", "The server knows more.")
+	b.press("[part=use-csv]")
+	b.wait("!text('[part=estimate]').includes('sheets') && text('[part=estimate]').includes('44,224')")
+	b.press("[part=start]")
+	b.shows("[part=card]", "Waiting in the queue")
+	if order := b.created()[0].body; !strings.Contains(order, `"format":"csv"`) {
+		t.Errorf("order %s; want CSV", order)
+	}
+}
+
+func TestTooManyRowsCannotStart(t *testing.T) {
+	s := newStub(t)
+	s.preflight["max_rows"] = 1000
+	s.preflight["warnings"] = []any{map[string]string{"code": "too-many-rows", "message": "x", "suggest": ""}}
+	b := open(t, s, button)
+	b.press("[part=button]")
+	b.shows("[part=estimate]", "More rows than you may export at once (1,000).")
+	if b.eval("$('[part=start]').disabled") != true {
+		t.Error("it can be started")
+	}
+}
+
+func TestColumns(t *testing.T) {
+	b := open(t, newStub(t), button)
+	b.press("[part=button]")
+	b.shows(".bulk", "3 of 12")
+	b.press(".bulk button:nth-of-type(3)")
+	b.shows("[part=estimate]", "Choose at least one column.")
+	if b.eval("$('[part=start]').disabled") != true {
+		t.Error("an export without columns can be started")
+	}
+	b.press(".bulk button:nth-of-type(2)")
+	b.shows(".bulk", "12 of 12")
+	b.press(".bulk button:nth-of-type(1)")
+	b.press("[part=columns] [value=amount]")
+	b.press("[part=start]")
+	b.shows("[part=card]", "Waiting in the queue")
+	if order := b.created()[0].body; !strings.Contains(order, `"columns":["guest_name","code","check_in","amount"]`) {
+		t.Errorf("order %s; want the columns of the screen and the amount", order)
+	}
+}
+
+func TestWithoutPreflight(t *testing.T) {
+	s := newStub(t)
+	s.instead("POST /api/v1/exports/preflight", problem(http.StatusServiceUnavailable, "The rows cannot be counted now.", "1"))
+	b := open(t, s, button)
+	b.press("[part=button]")
+	b.shows("[part=estimate]", "You can start all the same.")
+	b.press("[part=start]")
+	b.shows("[part=card]", "Waiting in the queue")
+}
+
+func TestWrongFilter(t *testing.T) {
+	b := open(t, newStub(t), `<export-button filter="{"></export-button>`)
+	b.press("[part=button]")
+	b.shows(".error", "The filter of this button is neither JSON nor a query.")
+	b.eval("document.querySelector('export-button').filter = {status: ['Canceled']}; 0")
+	b.shows("[part=estimate]", "44,224")
+	b.press("[part=start]")
+	b.shows("[part=card]", "Waiting in the queue")
+}
+
+func TestKeyboard(t *testing.T) {
+	b := open(t, newStub(t), button)
+	b.eval("document.querySelector('export-button').shadowRoot.querySelector('button').focus()")
+	b.run(chromedp.KeyEvent(kb.Enter))
+	b.shows("[part=estimate]", "44,224")
+	if b.eval("$('dialog').contains(document.querySelector('export-button').shadowRoot.activeElement)") != true {
+		t.Error("the focus is not in the panel")
+	}
+	b.run(chromedp.KeyEvent(kb.Escape))
+	b.wait("!$('dialog') && document.querySelector('export-button').shadowRoot.activeElement === $('[part=button]')")
+	b.run(chromedp.KeyEvent(kb.Enter))
+	b.wait("shown('[part=start]') && !$('[part=start]').disabled")
+	b.eval("$('[part=start]').focus()")
+	b.run(chromedp.KeyEvent(kb.Enter))
+	b.wait("!$('dialog') && document.querySelector('export-button').shadowRoot.activeElement === $('[part=card]')")
+	b.eval("$('[part=cancel]').focus()")
+	b.set(succeeded)
+	b.wait("document.querySelector('export-button').shadowRoot.activeElement === $('[part=download]')")
+}
+
+func TestRemovedElementStopsItsStream(t *testing.T) {
+	b := open(t, newStub(t), button)
+	b.start()
+	b.waitFor(func() bool { return b.stub.open(0) == 1 })
+	b.eval("window.kept = document.querySelector('export-button'); kept.remove(); 0")
+	b.waitFor(func() bool { return b.stub.open(0) == 0 })
+	b.set(running(50, 22000))
+	b.eval("document.body.append(kept); 0")
+	b.shows("[part=card]", "22,000 of 44,224 rows")
+}
+
+func TestRemovedWhileItAsks(t *testing.T) {
+	b := open(t, newStub(t), button)
+	b.press("[part=button]")
+	b.eval("window.kept = document.querySelector('export-button'); kept.remove(); document.body.append(kept); 0")
+	b.wait("!$('dialog') && !$('[part=button]').disabled")
+}
+
+func TestSeveralOnAPage(t *testing.T) {
+	b := open(t, newStub(t), `<export-button id="one"></export-button><export-button id="two" filter="status=Canceled"></export-button>`)
+	b.start()
+	if got := b.eval("$('[part=card]', document.querySelector('#two')).getClientRects().length"); got != 0.0 {
+		t.Error("the other button shows the job too")
+	}
+	b.run(chromedp.Reload())
+	b.shows("[part=card]", "Waiting in the queue")
+	if got := b.eval("$('[part=card]', document.querySelector('#two')).getClientRects().length"); got != 0.0 {
+		t.Error("the other button takes the job up")
+	}
+	b.eval("document.querySelector('#one').setAttribute('dataset', 'other'); 0")
+	b.wait("!shown('[part=card]')")
+	b.eval("document.querySelector('#one').setAttribute('dataset', 'reservations'); 0")
+	b.shows("[part=card]", "Waiting in the queue")
+}
+
+func TestFitsANarrowScreen(t *testing.T) {
+	s := newStub(t)
+	s.permissions = append(s.permissions, "pii:read")
+	b := open(t, s, button)
+	b.run(chromedp.EmulateViewport(375, 667))
+	b.press("[part=button]")
+	b.shows("[part=estimate]", "44,224")
+	b.press(".personal input")
+	b.wait("!$('[part=start]').getAnimations().length")
+	got := b.eval(`[$('dialog'), $('[part=start]'), $('[part=columns]')].every((e) => { const r = e.getBoundingClientRect(); return r.left >= 0 && r.right <= 375 && r.top >= 0 && r.bottom <= 667; })
+		&& $('.body').scrollWidth <= $('.body').clientWidth && document.documentElement.scrollWidth <= 375`)
+	if got != true {
+		t.Error("the panel does not fit 375 × 667")
+	}
+	b.press("[part=dismiss]")
+	b.start()
+	b.set(running(37, 16000))
+	b.shows("[part=card]", "16,000")
+	if b.eval("$('[part=card]').getBoundingClientRect().right <= 375") != true {
+		t.Error("the card does not fit 375")
 	}
 }

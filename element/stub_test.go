@@ -26,6 +26,7 @@ type stub struct {
 	changed chan struct{} // closed and made anew at each change
 	view    gateway.JobView
 	jobs    int // how many were made
+	streams int // open now
 	calls   []call
 
 	// answers stand in for the stub's own, by "METHOD path"; the first that there is
@@ -36,6 +37,7 @@ type stub struct {
 	permissions []string
 	preflight   map[string]any
 	token       string // if set, calls without it are refused
+	down        bool   // hangs up on every call of the API
 }
 
 // call is what the stub was asked.
@@ -74,7 +76,7 @@ func newStub(t *testing.T) *stub {
 		w.Header().Set("Content-Disposition", "attachment; filename=a.csv")
 		serve("text/csv", "a,b\r\n")(w, r)
 	})
-	mux.HandleFunc("GET /", s.page)
+	mux.HandleFunc("/", s.page)
 	s.Server = httptest.NewServer(s.around(mux))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
@@ -95,10 +97,12 @@ func (s *stub) around(next http.Handler) http.Handler {
 		if waiting := s.answers[name]; len(waiting) > 0 {
 			answer, s.answers[name] = waiting[0], waiting[1:]
 		}
-		token := s.token
+		token, down := s.token, s.down
 		s.mu.Unlock()
 		api := strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/api/v1/files/")
 		switch {
+		case api && down:
+			panic(http.ErrAbortHandler)
 		case answer != nil:
 			answer(w, r)
 		case api && token != "" && r.Header.Get("Authorization") != "Bearer "+token:
@@ -107,6 +111,16 @@ func (s *stub) around(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// setDown cuts the API off, or brings it back.
+func (s *stub) setDown(down bool) {
+	s.mu.Lock()
+	s.down = down
+	s.mu.Unlock()
+	if down {
+		s.CloseClientConnections()
+	}
 }
 
 // instead answers the next calls of that name, one each.
@@ -123,7 +137,7 @@ func (s *stub) asked(method, path string) (found []call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.calls {
-		if c.method == method && strings.HasPrefix(c.path, path) {
+		if (method == "" || c.method == method) && strings.HasPrefix(c.path, path) {
 			found = append(found, c)
 		}
 	}
@@ -218,6 +232,8 @@ func (s *stub) events(w http.ResponseWriter, r *http.Request) {
 		problem(http.StatusNotFound, "There is no export.", "")(w, r)
 		return
 	}
+	s.open(1)
+	defer s.open(-1)
 	w.Header().Set("Content-Type", "text/event-stream")
 	rc := http.NewResponseController(w)
 	for {
@@ -233,6 +249,13 @@ func (s *stub) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+func (s *stub) open(more int) (streams int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams += more
+	return s.streams
 }
 
 func (s *stub) page(w http.ResponseWriter, r *http.Request) {
