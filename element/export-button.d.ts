@@ -1,4 +1,4 @@
-// Made by "npm run types" of export-button.js, sha256 a1a43c6e192f33c0e4f1336157d7296bfff84d0161dce1249eed7e73f5b2118b.
+// Made by "npm run types" of export-button.js, sha256 a406f90ab2a2d8c3671be9453dc9339a77216ea5f405a234ae6db620afe7ae59.
 /**
  * Reads a filter: a JSON object, or the list's query string (with or without the
  * address before it), whose _sort and _order come along and whose page does not.

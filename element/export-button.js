@@ -89,7 +89,7 @@ const texts = {
 };
 
 const css = `
-:host { display: inline-block; max-width: 100%; font: 400 .9375rem/1.45 system-ui, "Apple SD Gothic Neo", "Noto Sans KR", "Noto Sans CJK KR", sans-serif;
+:host { display: inline-flex; flex-direction: column; align-items: flex-start; max-width: 100%; font: 400 .9375rem/1.45 system-ui, "Apple SD Gothic Neo", "Noto Sans KR", "Noto Sans CJK KR", sans-serif;
   --ink: var(--rowmill-ink, light-dark(#1c2430, #e4e8ee)); --soft: var(--rowmill-soft, light-dark(#5a6675, #9aa6b5));
   --back: var(--rowmill-surface, light-dark(#fff, #1a2027)); --box: var(--rowmill-box, light-dark(#f4f2ed, #242b34));
   --line: var(--rowmill-line, light-dark(#d9d5cb, #38424e)); --accent: var(--rowmill-accent, light-dark(#a34a1c, #f0a070));
@@ -119,24 +119,24 @@ dialog { width: min(40rem, calc(100vw - 2rem)); max-height: min(44rem, calc(100d
 dialog[open] { display: flex; } dialog::backdrop { background: #0f141a80; }
 form { display: flex; flex-direction: column; flex: 1; min-width: 0; } h2 { margin: 0; padding: 1rem 1.25rem .5rem; font-size: 1.125rem; line-height: 1.3; }
 .body { flex: 1; min-height: 0; padding: .25rem 1.25rem 1rem; overflow-y: auto; }
-footer { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: .5rem; padding: .875rem 1.25rem; border-top: 1px solid var(--line); }
-fieldset { min-width: 0; margin: .75rem 0 0; padding: 0; border: 0; } legend, .label { display: flex; gap: .5rem; padding: 0; font-weight: 600; font-size: .875rem; }
+footer { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: .5rem; padding: 0 1.25rem 1rem; }
+fieldset { min-width: 0; margin: .75rem 0 0; padding: 0; border: 0; } legend, .why { padding: 0; font-weight: 600; font-size: .875rem; } .why { display: block; margin-top: .625rem; }
 .bulk { display: flex; flex-wrap: wrap; align-items: center; gap: .125rem .375rem; margin: 0 0 .25rem; } .bulk output { margin-right: auto; color: var(--soft); font-size: .875rem; font-variant-numeric: tabular-nums; }
 .columns { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); max-height: 15rem; padding: .375rem; overflow-y: auto; border: 1px solid var(--line); border-radius: var(--r); }
 label.check { display: flex; align-items: center; gap: .5rem; min-width: 0; padding: .25rem .375rem; border-radius: calc(var(--r) * .6); cursor: pointer; } label.check:hover { background: var(--box); }
-label.check span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .personal span { white-space: normal !important; }
+label.check span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .personal label.check { padding-inline: 0; } .personal span { white-space: normal; }
 input { flex: none; margin: 0; width: 1rem; height: 1rem; accent-color: var(--accent); }
 .formats { display: inline-flex; margin-top: .25rem; padding: .1875rem; background: var(--box); border-radius: var(--r); }
 .formats label { position: relative; padding: .25rem 1rem; border-radius: calc(var(--r) * .7); cursor: pointer; color: var(--soft); } .formats input { position: absolute; inset: 0; width: auto; height: auto; opacity: 0; cursor: pointer; }
 .formats label:has(:checked) { color: var(--ink); background: var(--back); box-shadow: 0 1px 3px #0003; font-weight: 550; } .formats label:has(:focus-visible) { outline: 2px solid var(--accent); }
-textarea { display: block; width: 100%; min-height: 3.5rem; margin-top: .25rem; padding: .5rem .625rem; font: inherit; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: var(--r); resize: vertical; }
-.estimate { min-height: 4rem; margin-top: 1rem; } dl { display: grid; grid-template-columns: repeat(3, 1fr); gap: .5rem; margin: 0; } dl div { padding: .5rem .75rem; background: var(--box); border-radius: var(--r); }
+textarea { display: block; width: 100%; min-height: 3.5rem; margin-top: .25rem; padding: .5rem .625rem; font: inherit; font-weight: 400; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: var(--r); resize: vertical; }
+.estimate { flex: none; min-height: 5.25rem; max-height: 45%; padding: .75rem 1.25rem; overflow-y: auto; border-top: 1px solid var(--line); } dl { display: grid; grid-template-columns: repeat(3, 1fr); gap: .5rem; margin: 0; } dl div { padding: .5rem .75rem; background: var(--box); border-radius: var(--r); }
 dt { color: var(--soft); font-size: .8125rem; } dd { margin: 0; font-size: 1.0625rem; font-weight: 600; font-variant-numeric: tabular-nums; }
 .warning, .error { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; margin: .5rem 0 0; padding: .5rem .75rem; border-left: 3px solid var(--accent); background: var(--box); border-radius: var(--r); font-size: .875rem; }
 .warning span { flex: 1 1 12rem; } .error { border-left-color: var(--bad); overflow-wrap: anywhere; }
 .live { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 @media (max-width: 30rem) { dialog { width: 100vw; max-width: 100vw; max-height: 92dvh; margin: auto 0 0; border-width: 1px 0 0; border-radius: calc(var(--r) * 2) calc(var(--r) * 2) 0 0; } .columns { grid-template-columns: 1fr 1fr; }
-  .body { padding-inline: 1rem; } h2 { padding-inline: 1rem; } dl div { padding-inline: .5rem; } dd { font-size: .9375rem; } footer button { flex: 1; } input { width: 1.125rem; height: 1.125rem; } }
+  .body, .estimate, footer, h2 { padding-inline: 1rem; } .columns { max-height: 11rem; } dl div { padding-inline: .5rem; } dd { font-size: .9375rem; } footer button { flex: 1; } input { width: 1.125rem; height: 1.125rem; } }
 @media (prefers-reduced-motion: reduce) { .bar div { transition: none; } }
 `;
 
@@ -368,7 +368,7 @@ class Panel {
       start: h('button', { class: 'main', part: 'start' }, t.start),
       privacy: /** @type {any} */ (undefined), why: /** @type {any} */ (undefined),
     };
-    ui.why = h('label', { hidden: true }, h('span', { class: 'label' }, t.reason), ui.reason);
+    ui.why = h('label', { class: 'why', hidden: true }, t.reason, ui.reason);
     ui.privacy = h('fieldset', { class: 'personal', hidden: true }, h('label', { class: 'check' }, ui.personal, h('span', {}, t.personal)), h('p', { class: 'hint' }, t.masked), ui.why);
     this.form = h('form', { oninput: () => this.changed(), onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); this.#start(); } },
       h('h2', { id: 'title' }, t.title),
@@ -376,7 +376,8 @@ class Panel {
         h('fieldset', {}, h('legend', {}, t.format), h('div', { class: 'formats', part: 'formats' }, format('xlsx'), format('csv'))),
         h('fieldset', {}, h('legend', {}, t.columns), h('div', { class: 'bulk' }, ui.count,
           bulk(t.screen, (key) => this.#onScreen.includes(key)), bulk(t.all, () => true), bulk(t.none, () => false)), ui.columns),
-        ui.privacy, ui.estimate),
+        ui.privacy),
+      ui.estimate,
       h('footer', {}, h('button', { type: 'button', part: 'dismiss', onclick: () => this.dialog.close() }, t.cancel), ui.start));
     this.dialog = h('dialog', { part: 'panel', 'aria-labelledby': 'title', lang: host.language, onclose: () => {
       this.#life.abort();
@@ -604,7 +605,10 @@ export class ExportButton extends Base {
   get job() { return this.#job; }
   /** Gives the bearer token of each call; wins over token-callback. Without either cookies are used. */
   get tokenProvider() { return this.#provider; }
-  set tokenProvider(provider) { this.#provider = provider; }
+  set tokenProvider(provider) {
+    this.#provider = provider;
+    if (this.isConnected && this.#trouble?.status === 401) this.#resume(); // it was asked too early
+  }
   /** @returns {string | Filter | null} */
   get filter() { return this.getAttribute('filter'); }
   set filter(value) { this.#reflect('filter', value && typeof value === 'object' ? JSON.stringify(value) : value); }

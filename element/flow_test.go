@@ -341,7 +341,7 @@ func TestKorean(t *testing.T) {
 	b.shows("[part=card]", "대기 순서 3번째")
 	b.set(running(37, 16000))
 	b.shows("[part=card]", "44,224행 중 16,000행")
-	b.eval("document.querySelector('export-button').language = 'en'; document.querySelector('export-button').setAttribute('language', 'en'); 0")
+	b.eval("document.querySelector('export-button').setAttribute('language', 'en'); 0")
 	b.shows("[part=card]", "16,000 of 44,224 rows")
 	if order := b.created()[0].body; !strings.Contains(order, `"language":"ko"`) {
 		t.Errorf("order %s; want Korean titles", order)
@@ -513,4 +513,42 @@ func TestFitsANarrowScreen(t *testing.T) {
 	if b.eval("$('[part=card]').getBoundingClientRect().right <= 375") != true {
 		t.Error("the card does not fit 375")
 	}
+}
+
+func TestTimeLeft(t *testing.T) {
+	b := open(t, newStub(t), button)
+	b.start()
+	rows := int64(0)
+	b.waitFor(func() bool {
+		rows += 10
+		b.set(running(1, rows))
+		return b.eval("/^Writing rows[^]* of 44,224 rows · about .+ left/.test(text('[part=card]'))") == true
+	})
+}
+
+func TestBearerWithoutSignedLinks(t *testing.T) {
+	s := newStub(t)
+	s.token = "right"
+	s.instead("POST /api/v1/exports/job-1/link", problem(http.StatusNotFound, "There is nothing at this address.", ""))
+	b := open(t, s, `<export-button token-callback="giveToken"></export-button>`)
+	b.start()
+	b.set(succeeded)
+	b.press("[part=download]")
+	b.waitFor(func() bool { return b.count("GET", "/api/v1/exports/job-1/file") == 1 })
+	if got := b.asked("GET", "/api/v1/exports/job-1/file")[0].authorization; got != "Bearer right" {
+		t.Errorf("the file was asked for with %q", got)
+	}
+}
+
+func TestProviderThatComesLate(t *testing.T) {
+	s := newStub(t)
+	b := open(t, s, button)
+	b.start()
+	s.mu.Lock()
+	s.token = "right"
+	s.mu.Unlock()
+	b.run(chromedp.Reload())
+	b.shows("[part=card]", "You are not signed in")
+	b.eval("document.querySelector('export-button').tokenProvider = giveToken; 0")
+	b.shows("[part=card]", "Waiting in the queue")
 }
