@@ -2,7 +2,6 @@ package element_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// chrome is one Chromium for all tests of the package; each has a context of its own.
-var chrome context.Context
+// tabs opens a tab in the one Chromium of all tests, in a profile of its own.
+var tabs func(*testing.T) context.Context
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -26,14 +25,13 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.WindowSize(1000, 760), chromedp.Flag("lang", "en-US"), chromedp.Flag("disable-dev-shm-usage", true))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
+	chrome, stop := launch(program)
+	tabs = func(t *testing.T) context.Context {
+		t.Helper()
+		ctx, cancel := chromedp.NewContext(chrome, chromedp.WithNewBrowserContext())
+		t.Cleanup(cancel)
+		return ctx
 	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	var closeBrowser context.CancelFunc
-	chrome, closeBrowser = chromedp.NewContext(allocator)
 	status := 1
 	if err := chromedp.Do(chrome); err != nil {
 		fmt.Fprintln(os.Stderr, "start Chromium:", err)
@@ -44,13 +42,27 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "stop Chromium:", err)
 		status = 1
 	}
-	closeBrowser()
 	stop()
 	if err := goleak.Find(); status == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		status = 1
 	}
 	return status
+}
+
+// launch prepares a Chromium, which starts with its first use.
+func launch(program string) (context.Context, context.CancelFunc) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.WindowSize(1000, 760), chromedp.Flag("lang", "en-US"), chromedp.Flag("disable-dev-shm-usage", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	return ctx, func() {
+		cancel()
+		stop()
+	}
 }
 
 func chromium() (string, error) {
@@ -76,8 +88,7 @@ const patience = 20 * time.Second
 // open shows a page with this inside its body.
 func open(t *testing.T, s *stub, body string) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(chrome, chromedp.WithNewBrowserContext())
-	t.Cleanup(cancel)
+	ctx := tabs(t)
 	s.mu.Lock()
 	s.pages["/list"] = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>List</title>` +
 		`<script src="/page.js"></script><script type="module" src="/assets/export-button.js"></script><body>` + body + `</body></html>`
@@ -148,8 +159,7 @@ func (b *tab) pressTimes(selector string, times int) {
 // shows waits until what the selector finds has this text in it.
 func (b *tab) shows(selector, text string) {
 	b.Helper()
-	quoted, _ := json.Marshal(text)
-	b.wait(fmt.Sprintf("text(%q).includes(%s)", selector, quoted))
+	b.wait(fmt.Sprintf("text(%q).includes(%q)", selector, text))
 }
 
 // start goes from the idle button to a queued job.

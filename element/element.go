@@ -6,14 +6,22 @@ package element
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
+	"io/fs"
 	"net/http"
 	"time"
 )
 
-//go:embed export-button.js
-var module []byte
+var (
+	//go:embed export-button.js
+	module []byte
+	//go:embed export-button.js
+	files embed.FS
+)
+
+// Files holds the module, export-button.js, for who serves it in another way.
+func Files() fs.FS { return files }
 
 const (
 	// Path is where the newest module is. Browsers ask for it again after five minutes.

@@ -3,6 +3,7 @@ package element_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -60,6 +61,16 @@ func TestHandler(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestFiles(t *testing.T) {
+	got, err := fs.ReadFile(element.Files(), "export-button.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(read(t, "export-button.js"), string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -2,8 +2,10 @@ package element_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -173,16 +175,13 @@ func (s *stub) now() (gateway.JobView, chan struct{}) {
 
 func (s *stub) estimate(w http.ResponseWriter, r *http.Request) {
 	var order struct {
-		Format string
-		Personal,
-		Never bool
+		Format   string
+		Personal bool
 	}
 	_ = json.NewDecoder(r.Body).Decode(&order)
 	answer := map[string]any{}
 	s.mu.Lock()
-	for k, v := range s.preflight {
-		answer[k] = v
-	}
+	maps.Copy(answer, s.preflight)
 	s.mu.Unlock()
 	if order.Format == "csv" {
 		answer["warnings"] = []any{}
@@ -238,9 +237,12 @@ func (s *stub) events(w http.ResponseWriter, r *http.Request) {
 	rc := http.NewResponseController(w)
 	for {
 		v, changed := s.now()
-		data, _ := json.Marshal(v)
-		fmt.Fprintf(w, "event: job\ndata: %s\n\n", data)
-		if err := rc.Flush(); err != nil || v.Status.Final() {
+		data, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		_, err = fmt.Fprintf(w, "event: job\ndata: %s\n\n", data)
+		if errors.Join(err, rc.Flush()) != nil || v.Status.Final() {
 			return
 		}
 		select {
@@ -280,7 +282,9 @@ func serve(contentType, body string) http.HandlerFunc {
 func write(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v)
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		panic(http.ErrAbortHandler) // the page has gone
+	}
 }
 
 func problem(status int, detail, retryAfter string) http.HandlerFunc {
