@@ -62,6 +62,7 @@ func TestEveryRuleForbids(t *testing.T) {
 		"ingest":                      {"repository", "export"},
 		"migrations":                  {"repository"},
 		"sample":                      {"reservation"},
+		"element":                     {"gateway"},
 		"internal/fault":              {"internal/table"},
 		"internal/table":              {"internal/fault"},
 		"internal/pool":               {"export"},

@@ -44,6 +44,7 @@ var rules = map[string][]string{
 	"ingest":     with(leaves, "reservation"),
 	"migrations": {},
 	"sample":     {},
+	"element":    {}, // the button and how it is served
 
 	"internal/fault":     {},
 	"internal/table":     {},
