@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -52,8 +53,8 @@ type Files interface {
 	Open(ctx context.Context, key string) (export.Reader, error)
 }
 
-// Config is what a gateway needs. The interfaces, Datasets and Token are
-// required; the rest has defaults.
+// Config is what a gateway needs. The interfaces and Datasets are required; the
+// rest has defaults.
 type Config struct {
 	Jobs         Jobs
 	Board        Board
@@ -63,8 +64,9 @@ type Config struct {
 	Datasets     []export.Dataset
 	Audit        audit.Recorder // nil: nothing is kept
 
-	// Token is the bearer token of the one user there is, Subject.
-	Token string
+	Identity    Identity
+	SignIn      http.Handler // serves /auth/; nil: nobody signs in
+	Development bool         // callers choose their role by SignIn, and are told so
 	// Checks are what /readyz asks, by the name of the dependency.
 	Checks map[string]func(ctx context.Context) error
 
@@ -90,9 +92,6 @@ type Config struct {
 	// MaxStreams is the most event streams open at once. Default 200.
 	MaxStreams int
 }
-
-// Subject is the requester that the token stands for.
-const Subject = "developer"
 
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
@@ -124,7 +123,7 @@ func (c Config) Validate() error {
 	require(c.Reservations != nil, "Reservations is missing")
 	require(c.Files != nil, "Files is missing")
 	require(len(c.Datasets) > 0, "Datasets is empty")
-	require(c.Token != "", "Token is empty")
+	require(c.Identity != nil, "Identity is missing")
 	require(c.SmallRows >= 0, "SmallRows is negative")
 	require(c.PollInterval > 0, "PollInterval is not positive")
 	require(c.MaxStreams > 0, "MaxStreams is not positive")
