@@ -173,3 +173,17 @@ func (u user) Claims(_ []string, base *mockoidc.IDTokenClaims) (jwt.Claims, erro
 	maps.Copy(all, u.claims)
 	return all, nil
 }
+
+// Foreign signs the claims with a key that no issuer has, under no key's id.
+func Foreign(t testing.TB, claims map[string]any) string {
+	t.Helper()
+	pair, err := mockoidc.RandomKeypair(2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims(claims)).SignedString(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
