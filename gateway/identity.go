@@ -111,9 +111,10 @@ func (s *Server) identityRoutes() {
 		return
 	}
 	for _, p := range signInPaths {
+		responses := response("A page", "text/html", text(""))
+		responses["303"] = &huma.Response{Description: "On to the sign-in service, or back to the page"}
 		register(s, huma.Operation{
-			OperationID: p.id, Method: p.method, Path: p.path, Tags: []string{"Identity"}, Summary: p.summary,
-			Responses: response("A page", "text/html", text("")),
+			OperationID: p.id, Method: p.method, Path: p.path, Tags: []string{"Identity"}, Summary: p.summary, Responses: responses,
 		}, s.signIn, http.StatusInternalServerError)
 	}
 }

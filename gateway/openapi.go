@@ -54,7 +54,7 @@ func register[I, O any](s *Server, op huma.Operation, handle func(context.Contex
 	problem := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
 	s.rule(&op)
 	if len(needs[op.OperationID]) > 0 {
-		statuses = append(statuses, http.StatusForbidden)
+		statuses = append(statuses, http.StatusForbidden, http.StatusServiceUnavailable)
 	}
 	for _, status := range statuses {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
