@@ -247,7 +247,7 @@ func TestASignInIsKeptAsTheUsers(t *testing.T) {
 		}
 	})
 	w = newWorld(t, func(_ *world, c *gateway.Config) { c.SignIn, c.Audit = in, audited })
-	r := httptest.NewRequest("GET", "/auth/callback", nil)
+	r := httptest.NewRequest(http.MethodGet, "/auth/callback", nil)
 	r.RemoteAddr = "203.0.113.7:1234"
 	w.ServeHTTP(httptest.NewRecorder(), r)
 	if len(audited.events) != 1 {

@@ -109,14 +109,14 @@ func (c cookies) sealed(name, purpose string, v any) (string, error) {
 }
 
 func (c cookies) set(w http.ResponseWriter, name, value string, lasts time.Duration) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // by http, as on a machine for development, a Secure cookie would not come back
 		Name: c.name(name), Value: value, Path: "/", MaxAge: max(1, int(lasts/time.Second)),
 		Secure: c.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
 func (c cookies) remove(w http.ResponseWriter, name string) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // as above
 		Name: c.name(name), Path: "/", MaxAge: -1, Secure: c.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }

@@ -37,8 +37,8 @@ type issuer struct {
 	url    string
 	oauth  oauth2.Config // without its endpoint
 	now    func() time.Time
-	client context.Context // a bag for the HTTP client, as go-oidc wants it; it never ends
-	keys   *keyFetch
+	client *http.Client
+	keys   context.Context // a bag for the keys' HTTP client, as go-oidc wants it; it never ends
 
 	turn  chan struct{} // one asks at a time
 	found *found        // under turn
@@ -57,10 +57,10 @@ func newIssuer(ctx context.Context, cfg Config) *issuer {
 	if fetch.base == nil {
 		fetch.base = http.DefaultTransport
 	}
+	keys := oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Transport: fetch, Timeout: discoveryTimeout})
 	return &issuer{
-		url: cfg.Issuer, now: cfg.Now, turn: make(chan struct{}, 1), keys: fetch,
-		client: oidc.ClientContext(context.WithoutCancel(ctx), cfg.HTTP),
-		oauth:  oauth2.Config{ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret, RedirectURL: cfg.RedirectURL, Scopes: []string{oidc.ScopeOpenID, "profile"}},
+		url: cfg.Issuer, now: cfg.Now, turn: make(chan struct{}, 1), client: cfg.HTTP, keys: keys,
+		oauth: oauth2.Config{ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret, RedirectURL: cfg.RedirectURL, Scopes: []string{oidc.ScopeOpenID, "profile"}},
 	}
 }
 
@@ -73,7 +73,7 @@ func (i *issuer) discover(ctx context.Context) (*found, error) {
 	}
 	defer func() { <-i.turn }()
 	if i.found == nil && (i.err == nil || i.now().Sub(i.asked) >= retryAfter) {
-		i.found, i.err = i.ask()
+		i.found, i.err = i.ask(ctx)
 		i.asked = i.now()
 	}
 	if i.err != nil {
@@ -83,8 +83,8 @@ func (i *issuer) discover(ctx context.Context) (*found, error) {
 }
 
 // ask reads the metadata, for all who wait: it does not end with one of them.
-func (i *issuer) ask() (*found, error) {
-	ctx, cancel := context.WithTimeout(i.client, discoveryTimeout)
+func (i *issuer) ask(ctx context.Context) (*found, error) {
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(context.WithoutCancel(ctx), i.client), discoveryTimeout)
 	defer cancel()
 	provider, err := oidc.NewProvider(ctx, i.url)
 	if err != nil {
@@ -96,11 +96,8 @@ func (i *issuer) ask() (*found, error) {
 	if err := provider.Claims(&metadata); err != nil {
 		return nil, fmt.Errorf("read the issuer's metadata: %w", err)
 	}
-	client := &http.Client{Transport: i.keys, Timeout: discoveryTimeout}
-	return &found{
-		endpoint: provider.Endpoint(),
-		keys:     keySet{oidc.NewRemoteKeySet(oidc.ClientContext(i.client, client), metadata.Keys)},
-	}, nil
+	keys := oidc.NewRemoteKeySet(i.keys, metadata.Keys) //nolint:contextcheck // it lives longer than the call that found it
+	return &found{endpoint: provider.Endpoint(), keys: keySet{keys}}, nil
 }
 
 // verify checks a token's signature, issuer, audience and time. The error is
