@@ -90,6 +90,9 @@ func TestWithoutAnAudienceNoIssuersTokenIsTaken(t *testing.T) {
 		_, _, err := withBearer(h.in, h.issuer.Token(t, h.claims(map[string]any{"aud": aud})))
 		wantKind(t, err, fault.Unauthorized)
 	}
+	if n := h.issuer.KeysAsked(); n != 0 {
+		t.Errorf("the issuer was asked for its keys %d times in vain", n)
+	}
 }
 
 func TestABearerGoesBeforeACookie(t *testing.T) {
