@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -66,8 +67,8 @@ type Takers interface {
 	Takers(ctx context.Context, q audit.TakersQuery) ([]audit.Taking, error)
 }
 
-// Config is what a gateway needs. The interfaces, Datasets and Token are
-// required; the rest has defaults.
+// Config is what a gateway needs. The interfaces and Datasets are required; the
+// rest has defaults.
 type Config struct {
 	Jobs         Jobs
 	Board        Board
@@ -82,8 +83,9 @@ type Config struct {
 	// TrustedProxies are the networks whose X-Forwarded-For says who calls. Default none.
 	TrustedProxies []netip.Prefix
 
-	// Token is the bearer token of the one user there is, Subject.
-	Token string
+	Identity    Identity
+	SignIn      http.Handler // serves /auth/; nil: nobody signs in
+	Development bool         // callers choose their role by SignIn, and are told so
 	// Checks are what /readyz asks, by the name of the dependency.
 	Checks map[string]func(ctx context.Context) error
 
@@ -109,9 +111,6 @@ type Config struct {
 	// MaxStreams is the most event streams open at once. Default 200.
 	MaxStreams int
 }
-
-// Subject is the requester that the token stands for.
-const Subject = "developer"
 
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
@@ -143,7 +142,7 @@ func (c Config) Validate() error {
 	require(c.Reservations != nil, "Reservations is missing")
 	require(c.Files != nil, "Files is missing")
 	require(len(c.Datasets) > 0, "Datasets is empty")
-	require(c.Token != "", "Token is empty")
+	require(c.Identity != nil, "Identity is missing")
 	require(c.SmallRows >= 0, "SmallRows is negative")
 	require(c.PollInterval > 0, "PollInterval is not positive")
 	require(c.MaxStreams > 0, "MaxStreams is not positive")

@@ -163,19 +163,20 @@ func (a *app) openGateway(ctx context.Context) error {
 	if !a.cfg.Plays(config.Gateway) {
 		return nil
 	}
-	token, err := a.publicToken(ctx)
+	callers, events, err := a.openSignIn(ctx)
 	if err != nil {
 		return err
 	}
-	h, err := gateway.New(gateway.Config{
+	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
 		Jobs: a.jobs, Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
 		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
-		Token: token, Checks: a.checks(), Logger: a.log,
+		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
 	})
 	if err != nil {
 		return err
 	}
+	events.gateway = h
 	if a.gateway, err = a.listen(ctx, "gateway", a.cfg.GatewayAddr, h.HTTPServer(a.cfg.GatewayAddr)); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"rowmill/export"
 	"rowmill/gateway"
 	"rowmill/internal/exportclient"
+	"rowmill/signin"
 )
 
 func takersOf(t *testing.T, a *app, id string) (takings []gateway.TakingView) {
@@ -49,10 +50,10 @@ func TestWhoTookAReservationOutIsKnownAndWhoDidNot(t *testing.T) {
 		}
 	}
 	taking := takersOf(t, a, "150")[0]
-	if taking.JobID != job.ID || taking.By != gateway.Subject || taking.SHA256 != job.Receipt.SHA256 || taking.Rows != 100 || taking.DownloadCount != 1 {
+	if taking.JobID != job.ID || taking.By != signin.Subject || taking.SHA256 != job.Receipt.SHA256 || taking.Rows != 100 || taking.DownloadCount != 1 {
 		t.Errorf("the taking is %+v", taking)
 	}
-	if d := taking.Downloads[0]; d.Action != audit.Download || d.Actor != gateway.Subject || d.Address != "127.0.0.1" || d.Bytes != job.Receipt.Bytes {
+	if d := taking.Downloads[0]; d.Action != audit.Download || d.Actor != signin.Subject || d.Address != "127.0.0.1" || d.Bytes != job.Receipt.Bytes {
 		t.Errorf("the download is %+v", d)
 	}
 	auditTells(t, a, job.ID)

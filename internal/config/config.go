@@ -48,6 +48,8 @@ type Config struct {
 	Token        string `name:"token" env:"ROWMILL_TOKEN" placeholder:"SECRET" help:"Bearer token of the public API, at least 16 characters; empty, with everything embedded: a random one in the data directory's file token."`
 	ServiceToken string `name:"service-token" env:"ROWMILL_SERVICE_TOKEN" placeholder:"SECRET" help:"Bearer token between gateway, workers and the reservation API; empty, with all roles in this process: a random one."`
 
+	Identity `embed:""`
+
 	PageSize     int           `name:"page-size" env:"ROWMILL_PAGE_SIZE" default:"1000" help:"Rows a worker asks for at once, 1 to 5000."`
 	FetchMin     int           `name:"fetch-min" env:"ROWMILL_FETCH_MIN" default:"1" help:"Pages fetched at once by this process, over all its jobs, when the reservation API is slow."`
 	FetchSlots   int           `name:"fetch-slots" env:"ROWMILL_FETCH_SLOTS" default:"4" help:"Pages fetched at once to begin with; then it follows the API's latency."`
@@ -100,6 +102,7 @@ func (c *Config) Level() slog.Level {
 func (c *Config) Check() error {
 	var p problems
 	p.roles(c)
+	p.identity(c)
 	p.addresses(c)
 	p.proxies(c)
 	p.stores(c)
@@ -155,8 +158,8 @@ func (p *problems) roles(c *Config) {
 	if (split || c.ReservationsURL != "") && len(c.ServiceToken) < 16 {
 		p.add("service-token", "of at least 16 characters is needed, since roles are in separate processes")
 	}
-	if c.Plays(Gateway) && !c.Embedded() && c.Token == "" {
-		p.add("token", "is needed, since the gateway does not run embedded")
+	if c.Plays(Gateway) && !c.Embedded() && c.Token == "" && c.Issuer == "" {
+		p.add("token", "is needed, or --oidc-issuer, since the gateway does not run embedded")
 	}
 	if c.Token != "" && len(c.Token) < 16 {
 		p.add("token", "is too short: at least 16 characters")

@@ -71,6 +71,8 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/config":             {"export"},
 		"internal/embedded":           {"internal/fault"},
 		"internal/testdb":             {"repository"},
+		"internal/testoidc":           {"signin", "gateway"},
+		"signin":                      {"gateway", "audit", "repository", "internal/config"},
 		"internal/exportclient":       {"gateway", "repository"},
 		"internal/bench":              {"gateway", "jobs", "internal/config"},
 	}
