@@ -279,3 +279,34 @@ func TestASearchWithoutPersonalDataLooksAtTheCodeAlone(t *testing.T) {
 		}
 	})
 }
+
+// A scope is served by the indexes that a filter by property is served by, and a
+// batch still by its keys.
+func TestAScopeReadsAnIndex(t *testing.T) {
+	db := analyzed(t)
+	one := access.Scope{Properties: []int64{1}}
+	q := reservation.Query{Sort: reservation.Sort{Field: "check_in"}, Scope: one}
+	indexed(t, db, "snapshot", recorded(t, db, func(db *DB) error {
+		_, err := readIDs(t.Context(), db, q)
+		return err
+	}))
+	indexed(t, db, "page", recorded(t, db, func(db *DB) error {
+		_, err := NewReservations(db).List(t.Context(), q, reservation.Window{Limit: 25}, fieldsOf(t, reservation.DefaultFields()...), true)
+		return err
+	}))
+	ids := snapshotIDs(t, db, reservation.Query{Sort: reservation.Sort{Field: "check_in"}})
+	for name, properties := range scopes {
+		if name == "none" {
+			continue
+		}
+		scope := access.Scope{Properties: properties}
+		indexed(t, db, "total of "+name, recorded(t, db, func(db *DB) error {
+			_, err := NewReservations(db).total(t.Context(), mustSelect(t, db, reservation.Query{Scope: scope}))
+			return err
+		}))
+		indexed(t, db, "batch of "+name, recorded(t, db, func(db *DB) error {
+			_, err := NewReservations(db).Batch(t.Context(), scope, ids[:2000], fieldsOf(t, "id", "guest_name"))
+			return err
+		}))
+	}
+}
