@@ -180,7 +180,7 @@ func newBench(t *testing.T, s *source) *bench {
 	b := &bench{source: s, attempts: &attempts{}, files: &memory{files: map[string][]byte{}}}
 	columns := []export.Column{
 		{Key: "id", Titles: map[string]string{"en": "ID", "ko": "번호"}, Type: table.Integer, Width: 8, Fields: []string{"id"}},
-		{Key: "guest", Titles: map[string]string{"en": "Guest", "ko": "고객"}, Type: table.Text, Width: 8, Fields: []string{"guest"}},
+		{Key: "guest", Titles: map[string]string{"en": "Guest", "ko": "고객"}, Type: table.Text, Width: 8, Fields: []string{"guest"}, Personal: "name"},
 	}
 	var err error
 	b.Runner, err = export.NewRunner(export.Config{
