@@ -28,7 +28,7 @@ func TestASourceIsAskedForTheJobsScopeAlone(t *testing.T) {
 
 // Whoever gets a file at hand reads what it is and why it was made.
 func TestTheInfoSheetTellsOfPersonalDataAndTheReason(t *testing.T) {
-	clear := access.Scope{Personal: true}
+	plain := access.Scope{Personal: true}
 	for _, c := range []struct {
 		name, language, reason string
 		scope                  access.Scope
@@ -36,10 +36,10 @@ func TestTheInfoSheetTellsOfPersonalDataAndTheReason(t *testing.T) {
 		has, lacks             []string
 	}{
 		{"masked", "en", "", access.Scope{}, []string{"id", "guest"}, []string{"Personal data", ">masked<"}, []string{"in the clear", "Reason"}},
-		{"in the clear", "en", "Audit 2026 <3>", clear, []string{"guest"}, []string{"Personal data", ">in the clear<", "Reason", "Audit 2026 &lt;3&gt;"}, []string{"masked"}},
-		{"without personal columns", "en", "why not", clear, []string{"id"}, []string{">none in these columns<", "why not"}, []string{"in the clear", "masked"}},
+		{"in the clear", "en", "Audit 2026 <3>", plain, []string{"guest"}, []string{"Personal data", ">in the clear<", "Reason", "Audit 2026 &lt;3&gt;"}, []string{"masked"}},
+		{"without personal columns", "en", "why not", plain, []string{"id"}, []string{">none in these columns<", "why not"}, []string{"in the clear", "masked"}},
 		{"masked, in Korean", "ko", "", access.Scope{}, []string{"guest"}, []string{"개인정보", "가림 처리됨"}, []string{"사유", "원본"}},
-		{"in the clear, in Korean", "ko", "감사 요청", clear, []string{"guest"}, []string{"개인정보", "원본 그대로", "사유", "감사 요청"}, []string{"가림"}},
+		{"in the clear, in Korean", "ko", "감사 요청", plain, []string{"guest"}, []string{"개인정보", "원본 그대로", "사유", "감사 요청"}, []string{"가림"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, &source{page: 10})

@@ -10,9 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"rowmill/access"
 	"rowmill/export"
+	"rowmill/gateway"
 	"rowmill/internal/exportclient"
+	"rowmill/repository"
 )
 
 // aGuest makes reservation 1 the guest's that the tests look for.
@@ -137,6 +141,34 @@ func TestTheExportCommandAsksForPersonalDataWithAReason(t *testing.T) {
 	holdsAll(t, "the file in the clear", read(), secrets, masks)
 	_, err := rowmill(t.Context(), t, 1, append(args, "--personal")...)
 	has(t, "the error", err, "body.reason")
+}
+
+// A job sees the properties that its requester was let see, whatever it asks.
+func TestAFileHasTheRowsOfItsScopeAlone(t *testing.T) {
+	a, c := boot(t, 300, nil)
+	inSQL(t, a, "UPDATE reservations SET property_id = 1 + id % 2")
+	want := map[string]string{"[1]": "150", "[2,1]": "300", "[]": "0"}
+	for properties, rows := range want {
+		scope := access.Scope{}
+		if err := json.Unmarshal([]byte(properties), &scope.Properties); err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now().UTC()
+		job := export.Job{ID: "scoped-" + rows, RequestedBy: gateway.Subject, Scope: scope, Queue: export.QueueSmall, Status: export.Queued, CreatedAt: now, RunAt: now,
+			Request: export.Request{Dataset: "reservations", Format: "csv", Columns: []string{"property_id"}, Sort: "check_in", Language: "en", TimeZone: "UTC", FileName: "x.csv"}}
+		if _, _, err := repository.NewJobs(a.db).Insert(t.Context(), job, ""); err != nil {
+			t.Fatal(err)
+		}
+		done := awaitJob(t, c, job.ID, ended) // the sweeper brings it to a worker
+		if done.Status != export.Succeeded || fmt.Sprint(done.Receipt.Written) != rows {
+			t.Fatalf("%s: the job is %s: %+v %+v", properties, done.Status, done.Failure, done.Receipt)
+		}
+		for _, record := range download(t, c, done) {
+			if !strings.Contains(properties, record[0]) {
+				t.Fatalf("%s: a row of property %s", properties, record[0])
+			}
+		}
+	}
 }
 
 // workbookText gives the text of a workbook's parts.

@@ -58,17 +58,17 @@ func TestPersonalDataAreMaskedUnlessTheCallSaysOtherwise(t *testing.T) {
 	bodies := map[string]string{pathBatch: `{"ids":[1,2],` + guestFields + `%s}`, pathList: `{"limit":5,` + guestFields + `%s}`}
 	for path, body := range bodies {
 		for _, accept := range []string{typeJSON, typeRows} {
-			for member, clear := range map[string]bool{``: false, `,"personal":false`: false, `,"properties":[1],"personal":false`: false, `,"properties":null`: false, `,"personal":true`: true} {
+			for member, plain := range map[string]bool{``: false, `,"personal":false`: false, `,"properties":[1],"personal":false`: false, `,"properties":null`: false, `,"personal":true`: true} {
 				res, answer := post(t, base+path, fmt.Sprintf(body, member), "Accept", accept)
 				if res.StatusCode != http.StatusOK {
 					t.Fatalf("%s %s: %d %s", path, member, res.StatusCode, answer)
 				}
 				for _, secret := range []string{guestName, guestPhone, guestEmail, guestMemo} {
-					if strings.Contains(answer, secret) != clear {
-						t.Errorf("%s as %s, %q: %q is in the answer: %t\n%q", path, accept, member, secret, !clear, answer)
+					if strings.Contains(answer, secret) != plain {
+						t.Errorf("%s as %s, %q: %q is in the answer: %t\n%q", path, accept, member, secret, !plain, answer)
 					}
 				}
-				if masked := strings.Contains(answer, "김**") && strings.Contains(answer, "010-****-**78") && strings.Contains(answer, "m***@***.kr"); masked == clear {
+				if masked := strings.Contains(answer, "김**") && strings.Contains(answer, "010-****-**78") && strings.Contains(answer, "m***@***.kr"); masked == plain {
 					t.Errorf("%s as %s, %q: masked is %t\n%q", path, accept, member, masked, answer)
 				}
 			}
