@@ -49,13 +49,13 @@ func (f *fakeJobs) Insert(_ context.Context, job export.Job, key string) (export
 		return export.Job{}, false, f.err
 	}
 	if id, used := f.keys[key]; used && key != "" {
-		if asJSON(f.rows[id].Request) != asJSON(job.Request) {
+		if asJSON(f.rows[id].Request) != asJSON(job.Request) || asJSON(f.rows[id].Scope) != asJSON(job.Scope) {
 			return export.Job{}, false, fault.New(fault.Conflict, "The idempotency key was used with another order.")
 		}
 		return f.rows[id], false, nil
 	}
 	for _, j := range f.rows {
-		if !j.Status.Final() && j.RequestedBy == job.RequestedBy && asJSON(j.Request) == asJSON(job.Request) {
+		if !j.Status.Final() && j.RequestedBy == job.RequestedBy && asJSON(j.Request) == asJSON(job.Request) && asJSON(j.Scope) == asJSON(job.Scope) {
 			return j, false, nil
 		}
 	}
@@ -160,10 +160,14 @@ type fakeReservations struct {
 	total   int64
 	err     error
 	queries []reservation.Query
+	counted []reservation.Query
 	windows []reservation.Window
 }
 
-func (f *fakeReservations) Count(context.Context, reservation.Query) (int64, error) {
+func (f *fakeReservations) Count(_ context.Context, q reservation.Query) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counted = append(f.counted, q)
 	return f.total, f.err
 }
 
@@ -267,7 +271,7 @@ func reservationsDataset() export.Dataset {
 	d := export.Dataset{Name: "reservations", Defaults: reservation.DefaultFields()}
 	for _, f := range reservation.Fields() {
 		d.Columns = append(d.Columns, export.Column{
-			Key: f.Key, Titles: map[string]string{"ko": f.Titles.Korean, "en": f.Titles.English}, Type: f.Type,
+			Key: f.Key, Titles: map[string]string{"ko": f.Titles.Korean, "en": f.Titles.English}, Type: f.Type, Personal: string(f.Personal),
 		})
 	}
 	d.Check = func(r export.Request) error {

@@ -104,7 +104,7 @@ func analyzed(t *testing.T) *DB {
 			active = fmt.Sprint(i)
 		}
 		jobs = append(jobs, []any{fmt.Sprintf("job%06d", i), "{}", "k", fmt.Sprintf("user%d", i%50), nil, active, [...]string{"small", "large"}[i%2], status, "",
-			1, 0, 0, 0, at, at, at, at, nil, at, nil, nil, nil, nil, nil, "", ""})
+			1, 0, 0, 0, at, at, at, at, nil, at, nil, nil, nil, nil, nil, "", "", "{}"})
 	}
 	insert(t, db, "export_jobs", jobs)
 	exec(t, db, "ANALYZE TABLE reservations, guests, payments, cancellations, stays, coupon_uses, properties, products, channels, agents, export_jobs")
@@ -201,7 +201,7 @@ func TestBatchesReadByPrimaryKey(t *testing.T) {
 	ids := snapshotIDs(t, db, reservation.Query{})
 	for _, n := range []int{1, 100, 1000, 5000} {
 		indexed(t, db, fmt.Sprintf("batch of %d", n), recorded(t, db, func(db *DB) error {
-			_, err := NewReservations(db).Batch(t.Context(), ids[:n], reservation.Fields())
+			_, err := NewReservations(db).Batch(t.Context(), everything, ids[:n], reservation.Fields())
 			return err
 		}))
 	}
