@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -62,6 +63,7 @@ type Config struct {
 	Files        Files
 	Datasets     []export.Dataset
 	Audit        audit.Recorder // nil: nothing is kept
+	Pages        http.Handler   // of the backoffice; nil: there are none
 
 	// Token is the bearer token of the one user there is, Subject.
 	Token string

@@ -26,8 +26,6 @@ type Server struct {
 	orders  *orders
 	token   httpedge.Token
 	streams chan struct{} // a slot for each open event stream
-	page    []byte
-	pageCSP string
 
 	draining chan struct{}
 	drain    sync.Once
@@ -48,10 +46,6 @@ func New(cfg Config) (*Server, error) {
 		token:    token,
 		streams:  make(chan struct{}, cfg.MaxStreams),
 		draining: make(chan struct{}),
-	}
-	var err error
-	if s.page, s.pageCSP, err = landingPage(cfg); err != nil {
-		return nil, err
 	}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeError

@@ -22,7 +22,7 @@ var exposedHeaders = []string{
 }
 
 // openPaths need no token: they hold no data.
-var openPaths = map[string]bool{"/": true, "/livez": true, "/readyz": true, "/openapi.json": true}
+var openPaths = map[string]bool{assetPath: true, "/livez": true, "/readyz": true, "/openapi.json": true}
 
 func (s *Server) use() {
 	s.echo.Use(s.observe, s.secure)
@@ -94,6 +94,9 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		token := httpedge.Bearer(c.Request().Header.Get("Authorization"))
+		if token == "" && pagePaths[c.Path()] {
+			return next(c)
+		}
 		if token == "" {
 			c.Response().Header().Set("WWW-Authenticate", httpedge.Challenge)
 			return fault.New(fault.Unauthorized, "Send your token in the Authorization header, as: Bearer <token>.")

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"rowmill/audit"
 	"rowmill/export"
 	"rowmill/gateway"
 	"rowmill/internal/blob"
@@ -167,8 +168,14 @@ func (a *app) openGateway(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h, err := gateway.New(gateway.Config{
-		Jobs: a.jobs, Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
+	var h *gateway.Server
+	pages, err := a.pages(func(ctx context.Context, e audit.Event) error { return h.Record(ctx, e) })
+	if err != nil {
+		return err
+	}
+	h, err = gateway.New(gateway.Config{
+		Pages: pages,
+		Jobs:  a.jobs, Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
 		Token: token, Checks: a.checks(), Logger: a.log,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
 	})
