@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"rowmill/access"
 	"rowmill/internal/table"
@@ -81,18 +82,26 @@ func (l *listPage) chips() {
 	}
 }
 
-// condition says one value of a filter in words.
-func (s speech) condition(name, value string) string {
-	if name == "q" {
-		return s.T("condition.q", value)
-	}
+// condition says a filter's parameter in words.
+func (s speech) condition(name string, values ...string) string {
 	f, op, ok := splitParameter(name)
-	if !ok {
-		return name + " = " + value
+	switch {
+	case name == "q":
+		return s.T("condition.q", strings.Join(values, ", "))
+	case !ok:
+		return name + " = " + strings.Join(values, ", ")
+	case op == reservation.IsNull:
+		return s.T("condition.null."+strconv.FormatBool(slices.Contains(values, "true")), s.FieldTitle(f))
 	}
-	if op == reservation.IsNull {
-		return s.T("condition.null."+strconv.FormatBool(value == "true"), s.FieldTitle(f))
+	said := make([]string, len(values))
+	for i, v := range values {
+		said[i] = s.operand(f, v)
 	}
+	return s.T("condition."+string(op), s.FieldTitle(f), strings.Join(said, ", "))
+}
+
+// operand says a value that a field is compared with.
+func (s speech) operand(f reservation.Field, value string) string {
 	if day, isDay := table.ParseDate(value); isDay && f.Type == table.Date && day.Kind() == table.KindDate {
 		value = s.Date(day.AsTime())
 	}
@@ -102,7 +111,7 @@ func (s speech) condition(name, value string) string {
 	if value == "" {
 		value = s.T("condition.empty")
 	}
-	return s.T("condition."+string(op), s.FieldTitle(f), value)
+	return value
 }
 
 // pager leads through the pages.
@@ -123,11 +132,7 @@ func (s listState) pager(total int64) pager {
 		p.Next, p.Last = s.at(s.page+1).address(), s.at(p.Count).address()
 	}
 	before := int64(0)
-	for n := int64(1); n <= p.Count; n++ {
-		if n > 1 && n < p.Count && (n < s.page-pagesAround || n > s.page+pagesAround) {
-			// Jump over what is not shown: a long list has thousands of pages.
-			n = min(p.Count, max(n, map[bool]int64{true: s.page - pagesAround, false: p.Count}[n < s.page-pagesAround]))
-		}
+	for _, n := range s.pagesShown(p.Count) {
 		if n > before+1 {
 			p.Numbers = append(p.Numbers, link{})
 		}
@@ -135,4 +140,17 @@ func (s listState) pager(total int64) pager {
 		before = n
 	}
 	return p
+}
+
+// pagesShown gives the pages that have a number: the first, those around the
+// current one, and the last.
+func (s listState) pagesShown(count int64) []int64 {
+	shown := []int64{1}
+	for n := max(2, s.page-pagesAround); n <= min(count, s.page+pagesAround); n++ {
+		shown = append(shown, n)
+	}
+	if shown[len(shown)-1] < count {
+		shown = append(shown, count)
+	}
+	return shown
 }

@@ -168,9 +168,7 @@ func (j *jobRow) actions() {
 // conditions says a filter in words, one line each parameter.
 func (s speech) conditions(filter map[string][]string) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(filter)) {
-		for _, value := range filter[name] {
-			lines = append(lines, s.condition(name, value))
-		}
+		lines = append(lines, s.condition(name, filter[name]...))
 	}
 	return lines
 }

@@ -10,8 +10,10 @@ import (
 	"rowmill/reservation"
 )
 
-// languages are those that the catalogue has.
+// languages are those that the catalogue has, in the matcher's order.
 var languages = []string{"en", "ko"}
+
+var matcher = language.NewMatcher([]language.Tag{language.English, language.Korean})
 
 const languageCookie = "lang"
 
@@ -65,19 +67,11 @@ func (p *pages) speechFor(r *http.Request) speech {
 	if err != nil || len(wanted) == 0 {
 		return s
 	}
-	// The first of the supported is what the matcher falls back to.
-	supported := []string{p.cfg.Language}
-	for _, l := range languages {
-		if l != p.cfg.Language {
-			supported = append(supported, l)
-		}
+	// A language that is only near, as English is to a reader of French by the
+	// matcher's tables, is no reason to leave the configured one.
+	if _, i, sure := matcher.Match(wanted...); sure >= language.High {
+		s.Lang = languages[i]
 	}
-	tags := make([]language.Tag, len(supported))
-	for i, l := range supported {
-		tags[i] = language.MustParse(l)
-	}
-	_, i, _ := language.NewMatcher(tags).Match(wanted...)
-	s.Lang = supported[i]
 	return s
 }
 

@@ -49,16 +49,16 @@ func (p *pages) problem(ctx context.Context, s speech, err error) (*problem, int
 	if kind == fault.Overloaded {
 		name = fault.Unavailable.String()
 	}
-	told2 := &problem{Kind: name}
+	shown := &problem{Kind: name}
 	if told {
-		told2.Detail = fault.Message(err)
+		shown.Detail = fault.Message(err)
 	}
 	if e, ok := fault.As(err); ok {
 		for _, field := range e.Fields {
-			told2.Items = append(told2.Items, problemItem{Name: s.parameter(field.Name), Detail: field.Detail})
+			shown.Items = append(shown.Items, problemItem{Name: s.parameter(field.Name), Detail: field.Detail})
 		}
 	}
-	return told2, status
+	return shown, status
 }
 
 // parameter names a parameter of the list as a person reads it.

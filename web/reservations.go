@@ -148,11 +148,6 @@ func (l *listPage) ColumnKeys() string { return strings.Join(l.state.keys(), ","
 // LastPage gives the address of the last page that has rows.
 func (l *listPage) LastPage() string { return l.state.at(l.Pages.Count).address() }
 
-// Filtered reports whether a filter behind the fold is in force.
-func (l *listPage) Filtered() bool {
-	return len(l.state.params) > 1 || len(l.state.params) == 1 && !l.state.params.Has("q")
-}
-
 // export gives the body of the order for the same rows, columns and sort.
 func (s listState) export() string {
 	return asJSON(map[string]any{
