@@ -29,6 +29,6 @@ func (s *Server) pageRoutes() {
 	s.echo.Match(read, assetPath, serve)
 }
 
-// Record keeps an event of the call of ctx in the audit, with who called, when
+// RecordEvent keeps an event of the call of ctx in the audit, with who called, when
 // and from where. It is how the pages write there.
-func (s *Server) Record(ctx context.Context, e audit.Event) error { return s.record(ctx, e) }
+func (s *Server) RecordEvent(ctx context.Context, e audit.Event) error { return s.record(ctx, e) }

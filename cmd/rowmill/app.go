@@ -169,7 +169,7 @@ func (a *app) openGateway(ctx context.Context) error {
 		return err
 	}
 	var h *gateway.Server
-	pages, err := a.pages(func(ctx context.Context, e audit.Event) error { return h.Record(ctx, e) })
+	pages, err := a.pages(func(ctx context.Context, e audit.Event) error { return h.RecordEvent(ctx, e) })
 	if err != nil {
 		return err
 	}
