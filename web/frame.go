@@ -93,7 +93,7 @@ type handler func(r *http.Request, f *frame) error
 func (p *pages) page(h handler, oneOf ...access.Permission) http.Handler {
 	return p.open(func(r *http.Request, f *frame) error {
 		if !f.SignedIn {
-			return signInFirst{}
+			return redirect{"/auth/login?" + url.Values{"return_to": {r.URL.RequestURI()}}.Encode()}
 		}
 		if !slices.ContainsFunc(oneOf, f.Caller.May) {
 			return p.deny(r.Context(), oneOf[0])
@@ -101,11 +101,6 @@ func (p *pages) page(h handler, oneOf ...access.Permission) http.Handler {
 		return h(r, f)
 	})
 }
-
-// signInFirst is the error of a page that needs a caller and has none.
-type signInFirst struct{}
-
-func (signInFirst) Error() string { return "nobody is signed in" }
 
 // denied is a refusal for want of a permission.
 type denied struct{ permission access.Permission }
@@ -129,19 +124,14 @@ func (p *pages) open(h handler) http.Handler {
 		f := &frame{speech: p.speechFor(r), Development: p.cfg.Development, Button: p.assets.has(buttonModule), Query: r.URL.Query(), Here: r.URL.RequestURI()}
 		f.Caller, f.SignedIn = access.From(r.Context())
 		err := h(r, f)
-		var first signInFirst
-		var elsewhere redirect
-		switch {
-		case errors.As(err, &first):
-			http.Redirect(w, r, "/auth/login?"+url.Values{"return_to": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
-		case errors.As(err, &elsewhere):
+		if elsewhere, ok := errors.AsType[redirect](err); ok {
 			http.Redirect(w, r, elsewhere.to, http.StatusSeeOther)
-		default:
-			if err != nil {
-				p.fail(r.Context(), f, err)
-			}
-			p.write(w, r, f)
+			return
 		}
+		if err != nil {
+			p.fail(r.Context(), f, err)
+		}
+		p.write(w, r, f)
 	})
 }
 

@@ -84,7 +84,7 @@ func (p *pages) switchLanguage(w http.ResponseWriter, r *http.Request) (switched
 		return false
 	}
 	if slices.Contains(languages, wanted) {
-		http.SetCookie(w, &http.Cookie{
+		http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the pages are served over HTTPS
 			Name: languageCookie, Value: wanted, Path: "/", MaxAge: 365 * 24 * 60 * 60,
 			HttpOnly: true, Secure: p.cfg.Secure, SameSite: http.SameSiteLaxMode,
 		})
@@ -94,6 +94,6 @@ func (p *pages) switchLanguage(w http.ResponseWriter, r *http.Request) (switched
 	if len(query) > 0 {
 		to += "?" + query.Encode()
 	}
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // to is the path that was routed here, so one of ours
 	return true
 }

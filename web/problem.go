@@ -33,8 +33,7 @@ func (p *pages) fail(ctx context.Context, f *frame, err error) {
 
 // problem tells err and logs what the reader must not see.
 func (p *pages) problem(ctx context.Context, s speech, err error) (*problem, int) {
-	var refusal denied
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[denied](err); ok {
 		return &problem{Kind: "forbidden", Missing: string(refusal.permission)}, http.StatusForbidden
 	}
 	kind := fault.KindOf(err)

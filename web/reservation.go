@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -62,10 +63,7 @@ func (p *pages) reservation(r *http.Request, f *frame) error {
 
 // revealed gives the address where personal data are in the clear, or masked.
 func revealed(id int64, back url.Values, personal bool) string {
-	other := url.Values{}
-	for name, values := range back {
-		other[name] = values
-	}
+	other := maps.Clone(back)
 	other.Del("personal")
 	if personal {
 		other.Set("personal", "true")

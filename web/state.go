@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -45,10 +44,7 @@ func parseState(query url.Values) (listState, error) {
 	s := listState{params: url.Values{}, page: 1, limit: limits[0]}
 	var wrong []fault.Field
 	add := func(err error) {
-		var f *fault.Error
-		if errors.As(err, &f) {
-			wrong = append(wrong, f.Fields...)
-		}
+		wrong = append(wrong, fieldsOf(err)...)
 	}
 	number := func(name string, most int64, to *int64) {
 		if !query.Has(name) {
