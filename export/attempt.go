@@ -59,6 +59,9 @@ func (a *attempt) make(ctx context.Context, key string) error {
 		return err
 	}
 	a.enter(PhasePublish)
+	if err := a.storeRows(ctx); err != nil {
+		return err
+	}
 	return a.publish(ctx, key)
 }
 

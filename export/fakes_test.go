@@ -58,6 +58,21 @@ type attempts struct {
 	succeed error        // the answer to a publishing that was stored
 	file    *export.File
 	receipt *export.Receipt
+	put     func() error   // nil: stored
+	rows    *export.RowSet // stored before the file was published
+}
+
+// Put implements export.RowSets.
+func (a *attempts) Put(_ context.Context, _ export.Fence, set export.RowSet) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.put != nil {
+		return a.put()
+	}
+	if a.file == nil {
+		a.rows = &set
+	}
+	return nil
 }
 
 func (a *attempts) Report(_ context.Context, _ export.Fence, p export.Progress, _ time.Time) error {
@@ -172,7 +187,7 @@ func newBench(t *testing.T, s *source) *bench {
 	}
 	var err error
 	b.Runner, err = export.NewRunner(export.Config{
-		Datasets: []export.Dataset{{Name: "rows", Columns: columns, Source: s}}, Attempts: b.attempts, Files: b.files, Logger: slog.New(slog.DiscardHandler),
+		Datasets: []export.Dataset{{Name: "rows", Columns: columns, Source: s}}, Attempts: b.attempts, Files: b.files, RowSets: b.attempts, Logger: slog.New(slog.DiscardHandler),
 		Fetch: pool.New(3), Encode: pool.New(2), Window: 4, ReportEvery: 10 * time.Millisecond, Lease: time.Second,
 	})
 	if err != nil {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -53,8 +55,20 @@ type Files interface {
 	Open(ctx context.Context, key string) (export.Reader, error)
 }
 
-// Config is what a gateway needs. The interfaces, Datasets and Token are
-// required; the rest has defaults.
+// AuditLog gives what was recorded.
+type AuditLog interface {
+	List(ctx context.Context, q audit.Query) ([]audit.Event, error)
+	// All gives all events of the query, newest first, whatever its Before and Limit.
+	All(ctx context.Context, q audit.Query) iter.Seq2[audit.Event, error]
+}
+
+// Takers tells which files a row went out in.
+type Takers interface {
+	Takers(ctx context.Context, q audit.TakersQuery) ([]audit.Taking, error)
+}
+
+// Config is what a gateway needs. The interfaces and Datasets are required; the
+// rest has defaults.
 type Config struct {
 	Jobs         Jobs
 	Board        Board
@@ -63,10 +77,16 @@ type Config struct {
 	Files        Files
 	Datasets     []export.Dataset
 	Audit        audit.Recorder // nil: nothing is kept
-	Pages        http.Handler   // of the backoffice; nil: there are none
+	AuditLog     AuditLog       // nil, or Takers nil: the audit cannot be read
+	Takers       Takers
+	Pages        http.Handler // of the backoffice; nil: there are none
 
-	// Token is the bearer token of the one user there is, Subject.
-	Token string
+	// TrustedProxies are the networks whose X-Forwarded-For says who calls. Default none.
+	TrustedProxies []netip.Prefix
+
+	Identity    Identity
+	SignIn      http.Handler // serves /auth/; nil: nobody signs in
+	Development bool         // callers choose their role by SignIn, and are told so
 	// Checks are what /readyz asks, by the name of the dependency.
 	Checks map[string]func(ctx context.Context) error
 
@@ -92,9 +112,6 @@ type Config struct {
 	// MaxStreams is the most event streams open at once. Default 200.
 	MaxStreams int
 }
-
-// Subject is the requester that the token stands for.
-const Subject = "developer"
 
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
@@ -126,7 +143,7 @@ func (c Config) Validate() error {
 	require(c.Reservations != nil, "Reservations is missing")
 	require(c.Files != nil, "Files is missing")
 	require(len(c.Datasets) > 0, "Datasets is empty")
-	require(c.Token != "", "Token is empty")
+	require(c.Identity != nil, "Identity is missing")
 	require(c.SmallRows >= 0, "SmallRows is negative")
 	require(c.PollInterval > 0, "PollInterval is not positive")
 	require(c.MaxStreams > 0, "MaxStreams is not positive")

@@ -86,7 +86,7 @@ func (f *fakeJobs) History(_ context.Context, h export.History) ([]export.Job, e
 	var jobs []export.Job
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(f.rows))) {
 		j := f.rows[id]
-		if j.RequestedBy == h.RequestedBy && (h.Status == "" || j.Status == h.Status) && (h.Before == "" || id < h.Before) && len(jobs) < h.Limit {
+		if (h.RequestedBy == "" || j.RequestedBy == h.RequestedBy) && (h.Status == "" || j.Status == h.Status) && (h.Before == "" || id < h.Before) && len(jobs) < h.Limit {
 			jobs = append(jobs, j)
 		}
 	}
@@ -151,6 +151,9 @@ func (f *fakeQueue) Cancel(_ context.Context, job export.Job) error {
 	return f.err
 }
 
+// ourProperty is whose all reservations of fakeReservations are.
+const ourProperty = 7
+
 // fakeReservations has reservations 1 to total; of a filter it knows id alone.
 type fakeReservations struct {
 	mu      sync.Mutex
@@ -170,6 +173,9 @@ func (f *fakeReservations) List(_ context.Context, q reservation.Query, w reserv
 	f.queries, f.windows = append(f.queries, q), append(f.windows, w)
 	if f.err != nil {
 		return reservation.List{}, f.err
+	}
+	if p := q.Scope.Properties; p != nil && !slices.Contains(p, ourProperty) {
+		return reservation.List{}, nil
 	}
 	var ids []int64
 	for _, c := range q.Filter.Conditions {

@@ -37,7 +37,11 @@ func (s *Server) exportFile(ctx context.Context, in *fileInput) (*huma.StreamRes
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		c := humaecho.Unwrap(hc)
-		if err := serveFile(c.Response(), c.Request(), job, file); err != nil && ctx.Err() == nil {
+		w := s.recording(ctx, c.Response(), c.Request(), job)
+		err := serveFile(w, job, file)
+		if w.refused != nil {
+			s.writeError(w.refused, c) //nolint:contextcheck // it takes the request's, which c has
+		} else if err != nil && ctx.Err() == nil {
 			s.log(ctx).ErrorContext(ctx, "download broken off", "job_id", job.ID, "error", err)
 		}
 	}}, nil
@@ -76,7 +80,7 @@ func (s *Server) open(ctx context.Context, job export.Job) (export.Reader, error
 }
 
 // serveFile answers with the file or the parts asked for, and closes it.
-func serveFile(w http.ResponseWriter, r *http.Request, job export.Job, file export.Reader) (err error) {
+func serveFile(w *recording, job export.Job, file export.Reader) (err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	sum, err := hex.DecodeString(job.File.SHA256)
 	if err != nil {
@@ -94,7 +98,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, job export.Job, file expo
 	// Personal data: no cache may keep it. Nor may a proxy recompress it, which would break ranges.
 	h.Set("Cache-Control", "private, no-store, no-transform")
 	content := &readAhead{file: io.NewSectionReader(file, 0, file.Size())}
-	http.ServeContent(w, r, "", time.Time{}, content)
+	http.ServeContent(w, w.request, "", time.Time{}, content)
 	return content.err
 }
 

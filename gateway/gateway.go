@@ -8,14 +8,13 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
-
-	"rowmill/internal/httpedge"
 )
 
 // Server is the gateway. It is an http.Handler and safe for concurrent use.
@@ -24,7 +23,8 @@ type Server struct {
 	echo    *echo.Echo
 	api     huma.API
 	orders  *orders
-	token   httpedge.Token
+	origins *http.CrossOriginProtection
+	unruled []string      // operations without a rule in needs
 	streams chan struct{} // a slot for each open event stream
 
 	draining chan struct{}
@@ -37,21 +37,26 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	token := httpedge.NewToken(cfg.Token)
-	cfg.Token = "" // the hash is enough, and a printed Server shows no secret
 	s := &Server{
 		cfg:      cfg,
 		echo:     echo.New(),
 		orders:   newOrders(cfg),
-		token:    token,
 		streams:  make(chan struct{}, cfg.MaxStreams),
 		draining: make(chan struct{}),
+	}
+	s.orders.record = s.record
+	var err error
+	if s.origins, err = trustedOrigins(cfg.BaseURL); err != nil {
+		return nil, fmt.Errorf("gateway config: BaseURL: %w", err)
 	}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeError
 	s.use()
 	s.api = newAPI(s)
 	s.routes()
+	if len(s.unruled) > 0 {
+		return nil, fmt.Errorf("operations of which needs says nothing: %v", s.unruled)
+	}
 	return s, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"rowmill/audit"
 	"rowmill/export"
 	"rowmill/export/sheet"
 	"rowmill/internal/fault"
@@ -55,6 +56,7 @@ func (Values) Schema(huma.Registry) *huma.Schema {
 type orders struct {
 	cfg      Config
 	datasets map[string]export.Dataset
+	record   func(context.Context, audit.Event) error
 }
 
 func newOrders(cfg Config) *orders {
@@ -172,16 +174,25 @@ func (o *orders) place(ctx context.Context, r export.Request, idempotencyKey str
 	}
 	call, now := requestOf(ctx), o.cfg.Now().UTC().Truncate(time.Microsecond) // as exact as the table keeps it
 	rows, queue := o.size(ctx, r)
-	job, created, err := o.cfg.Jobs.Insert(ctx, export.Job{
+	wanted := export.Job{
 		ID: id.String(), Request: r, RequestedBy: call.subject,
 		Queue: queue, Status: export.Queued, RowsExpected: rows,
 		CreatedAt: now, RunAt: now, TraceParent: call.traceParent,
-	}, idempotencyKey)
+	}
+	if err := o.record(ctx, createEvent(wanted)); err != nil {
+		return export.Job{}, err
+	}
+	job, created, err := o.cfg.Jobs.Insert(ctx, wanted, idempotencyKey)
 	if err != nil {
 		return export.Job{}, fmt.Errorf("insert the job: %w", err)
 	}
 	log := logger(ctx, o.cfg.Logger).With("job_id", job.ID)
 	if !created {
+		again := createEvent(job)
+		again.Detail = "the same as " + wanted.ID + " asks for"
+		if err := o.record(ctx, again); err != nil {
+			return export.Job{}, err
+		}
 		log.InfoContext(ctx, "export is there already", "status", string(job.Status))
 		return job, nil
 	}

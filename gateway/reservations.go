@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"rowmill/access"
 	"rowmill/internal/fault"
 	"rowmill/internal/table"
 	"rowmill/reservation"
@@ -38,6 +39,8 @@ func (s *Server) listReservations(ctx context.Context, in *rawQuery) (*listOutpu
 	if err != nil {
 		return nil, err
 	}
+	caller, _ := access.From(ctx)
+	q.query.Scope = caller.Scope(false)
 	list, err := s.cfg.Reservations.List(ctx, q.query, q.window, q.fields, true)
 	if err != nil {
 		return nil, fmt.Errorf("list reservations: %w", err)
@@ -67,7 +70,8 @@ func (s *Server) getReservation(ctx context.Context, in *reservationInput) (*byt
 	if len(p.wrong) > 0 {
 		return nil, fault.InvalidFields("The fields are not valid.", p.wrong...)
 	}
-	one := reservation.Query{Sort: reservation.DefaultSort, Filter: reservation.Filter{Conditions: []reservation.Condition{
+	caller, _ := access.From(ctx)
+	one := reservation.Query{Scope: caller.Scope(false), Sort: reservation.DefaultSort, Filter: reservation.Filter{Conditions: []reservation.Condition{
 		{Field: "id", Op: reservation.Equal, Values: []table.Value{table.IntegerOf(in.ID)}},
 	}}}
 	list, err := s.cfg.Reservations.List(ctx, one, reservation.Window{Limit: 1}, fields, false)

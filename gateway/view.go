@@ -121,6 +121,14 @@ func withoutPlaces(v JobView) JobView {
 	return v
 }
 
+// shownTo leaves out the links that are its owner's alone.
+func shownTo(ctx context.Context, v JobView) JobView {
+	if v.RequestedBy != requestOf(ctx).subject {
+		v.Links = Links{Self: v.Links.Self}
+	}
+	return v
+}
+
 func (s *Server) jobURL(id string) string { return s.cfg.BaseURL + exportsPath + "/" + id }
 
 // noWorker says that nobody is there to run the job, and for how long. A worker

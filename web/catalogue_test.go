@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rowmill/audit"
 	"rowmill/export"
 )
 
@@ -81,7 +82,7 @@ func TestMadeKeysAreThere(t *testing.T) {
 			keys = append(keys, "js."+string(status))
 		}
 	}
-	for _, action := range auditActions {
+	for _, action := range audit.Actions() {
 		keys = append(keys, "action."+string(action))
 	}
 	for _, phase := range []export.Phase{export.PhaseSnapshot, export.PhaseFetch, export.PhaseVerify, export.PhasePublish} {

@@ -14,7 +14,7 @@ import (
 // auditPage is a part of the audit.
 type auditPage struct {
 	Events      []eventRow
-	Takings     []Taking
+	Takings     []audit.Taking
 	Actions     []option
 	Query       url.Values // the filter as it was given
 	Next        string
@@ -34,15 +34,13 @@ type eventRow struct {
 
 const eventsLimit = 100
 
-var auditActions = []audit.Action{audit.Create, audit.Download, audit.Link, audit.Cancel, audit.Revoke, audit.Deny, audit.SignIn, audit.SignOut, audit.Read}
-
 func (p *pages) audit(r *http.Request, f *frame) error {
-	if p.cfg.Events == nil {
+	if p.cfg.Events == nil || p.cfg.Takers == nil {
 		return fault.New(fault.NotFound, "No audit is kept here.")
 	}
 	page := &auditPage{Query: f.Query, Reservation: strings.TrimSpace(f.Query.Get("reservation"))}
 	f.View, f.Title, f.Page = "audit", f.T("audit.title"), page
-	for _, action := range auditActions {
+	for _, action := range audit.Actions() {
 		page.Actions = append(page.Actions, option{Value: string(action), Text: f.T("action." + string(action)), On: f.Query.Get("action") == string(action)})
 	}
 	if err := p.cfg.Record(r.Context(), audit.Event{Action: audit.Read, Detail: f.Query.Encode()}); err != nil {
@@ -66,10 +64,10 @@ func (p *pages) events(r *http.Request, page *auditPage) ([]audit.Event, error) 
 		if err != nil || id < 1 {
 			return nil, fault.InvalidFields("The reservation is not valid.", fault.Field{Name: "id", Detail: "is the number of a reservation, not its code"})
 		}
-		page.Takings, err = p.cfg.Events.OfReservation(r.Context(), id)
+		page.Takings, err = p.cfg.Takers.Takers(r.Context(), audit.TakersQuery{Dataset: "reservations", ID: id, Limit: audit.MaxTakings})
 		return nil, err
 	}
-	q := EventQuery{Actor: page.Query.Get("actor"), Action: audit.Action(page.Query.Get("action")), JobID: page.Query.Get("job"), Before: page.Query.Get("before"), Limit: eventsLimit + 1}
+	q := audit.Query{Actor: page.Query.Get("actor"), Action: audit.Action(page.Query.Get("action")), JobID: page.Query.Get("job"), Before: page.Query.Get("before"), Limit: eventsLimit + 1}
 	kept := url.Values{}
 	for _, name := range []string{"actor", "action", "job"} {
 		if v := page.Query.Get(name); v != "" {
@@ -100,7 +98,7 @@ func (p *pages) events(r *http.Request, page *auditPage) ([]audit.Event, error) 
 		}
 	}
 	page.CSV = "/api/v1/audit.csv?" + api.Encode()
-	events, err := p.cfg.Events.Find(r.Context(), q)
+	events, err := p.cfg.Events.List(r.Context(), q)
 	if len(events) > eventsLimit {
 		events = events[:eventsLimit]
 		kept.Set("before", events[eventsLimit-1].ID)

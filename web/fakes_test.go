@@ -37,8 +37,8 @@ type world struct {
 	histories []export.History
 
 	events     []audit.Event
-	takings    []web.Taking
-	asked      []web.EventQuery
+	takings    []audit.Taking
+	asked      []audit.Query
 	askedID    int64
 	recorded   []audit.Event
 	recordFail bool
@@ -55,7 +55,7 @@ func newWorld(t *testing.T, change func(*web.Config)) *world {
 		"paid_at": table.TimeOf(time.Date(2016, 3, 11, 15, 30, 0, 0, time.UTC)), "repeated_guest": table.BoolOf(true),
 	}}}
 	cfg := web.Config{
-		Reservations: w, Jobs: w, Events: w, Record: w.record, Now: func() time.Time { return now }, Location: time.FixedZone("Asia/Seoul", 9*60*60),
+		Reservations: w, Jobs: w, Events: events{w}, Takers: w, Record: w.record, Now: func() time.Time { return now }, Location: time.FixedZone("Asia/Seoul", 9*60*60),
 		Modules: fstest.MapFS{"export-button.js": {Data: []byte("customElements.define('export-button', class extends HTMLElement {});")}},
 	}
 	if change != nil {
@@ -109,13 +109,16 @@ func (w *world) History(_ context.Context, h export.History) ([]export.Job, erro
 	return w.jobs[:min(len(w.jobs), h.Limit)], nil
 }
 
-func (w *world) Find(_ context.Context, q web.EventQuery) ([]audit.Event, error) {
+// events is the world's audit.
+type events struct{ *world }
+
+func (w events) List(_ context.Context, q audit.Query) ([]audit.Event, error) {
 	w.asked = append(w.asked, q)
 	return w.events[:min(len(w.events), q.Limit)], nil
 }
 
-func (w *world) OfReservation(_ context.Context, id int64) ([]web.Taking, error) {
-	w.askedID = id
+func (w *world) Takers(_ context.Context, q audit.TakersQuery) ([]audit.Taking, error) {
+	w.askedID = q.ID
 	return w.takings, nil
 }
 

@@ -35,47 +35,22 @@ type Jobs interface {
 	History(ctx context.Context, h export.History) ([]export.Job, error)
 }
 
-// Events is the audit.
+// Events is what the audit holds.
 type Events interface {
-	// Find gives the events that match, newest first.
-	Find(ctx context.Context, q EventQuery) ([]audit.Event, error)
-	// OfReservation gives the files that the reservation went out in, newest first.
-	OfReservation(ctx context.Context, id int64) ([]Taking, error)
+	List(ctx context.Context, q audit.Query) ([]audit.Event, error)
 }
 
-// Taking is a published file that a reservation went out in.
-type Taking struct {
-	JobID    string
-	By       string // subject of who asked for the file
-	ByName   string
-	At       time.Time // when the file was published
-	Dataset  string
-	Columns  []string
-	Personal bool // personal data in the clear
-	Reason   string
-	Rows     int64
-	Bytes    int64
-	SHA256   string
-
-	DownloadCount int           // times that the file, or a part of it, was read
-	Downloads     []audit.Event // the last of these, newest first
-}
-
-// EventQuery is a part of the audit. What is zero does not narrow it.
-type EventQuery struct {
-	Actor    string // subject
-	Action   audit.Action
-	JobID    string
-	From, To time.Time // From counts in, To does not
-	Before   string    // id of an event: the part has those older than it
-	Limit    int       // the most events, 1 to 201
+// Takers tells which files a reservation went out in.
+type Takers interface {
+	Takers(ctx context.Context, q audit.TakersQuery) ([]audit.Taking, error)
 }
 
 // Config is what the pages need. Reservations and Jobs are required.
 type Config struct {
 	Reservations Reservations
 	Jobs         Jobs
-	Events       Events // nil: there is no audit to read
+	Events       Events // nil, or Takers nil: there is no audit to read
+	Takers       Takers
 	// Record keeps that the audit was read and that a page was refused. What it
 	// cannot keep does not happen. Default: nothing is kept.
 	Record func(ctx context.Context, e audit.Event) error

@@ -103,7 +103,7 @@ func TestAudit(t *testing.T) {
 	rec := w.get(boss, "/audit?actor=park&action=export.download&job=j1&from=2026-11-01&to=2026-11-30")
 	wantAll(t, rec, 200, "File downloaded", "&lt;script&gt;", "for the tax office", "12,345", "192.0.2.7", "1 Dec 2026 00:30", "personal data in the clear", "All reservations, no filter",
 		`href="/api/v1/audit.csv?action=export.download&amp;actor=park&amp;from=2026-10-31T15%3A00%3A00Z&amp;job=j1&amp;to=2026-11-30T15%3A00%3A00Z"`)
-	want := web.EventQuery{Actor: "park", Action: audit.Download, JobID: "j1", Limit: 101, From: time.Date(2026, 10, 31, 15, 0, 0, 0, time.UTC), To: time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)}
+	want := audit.Query{Actor: "park", Action: audit.Download, JobID: "j1", Limit: 101, From: time.Date(2026, 10, 31, 15, 0, 0, 0, time.UTC), To: time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)}
 	if diff := cmp.Diff(want, w.asked[0]); diff != "" {
 		t.Error(diff)
 	}
@@ -120,7 +120,7 @@ func TestAudit(t *testing.T) {
 func TestWhoTookAReservationOut(t *testing.T) {
 	w := newWorld(t, nil)
 	wantAll(t, w.get(boss, "/audit?reservation=4711"), 200, "Nobody has taken this reservation out")
-	w.takings = []web.Taking{{JobID: "j1", By: "park", ByName: "Park", At: now, Rows: 12, DownloadCount: 3, Downloads: []audit.Event{{At: now, Actor: "park", Address: "192.0.2.7"}}}}
+	w.takings = []audit.Taking{{JobID: "j1", By: "park", ByName: "Park", At: now, Rows: 12, DownloadCount: 3, Downloads: []audit.Event{{At: now, Actor: "park", Address: "192.0.2.7"}}}}
 	wantAll(t, w.get(boss, "/audit?reservation=+4711"), 200, "Files that hold reservation 4711", "Park", "3 times", "192.0.2.7", `href="/audit?job=j1"`)
 	if w.askedID != 4711 {
 		t.Errorf("asked for %d", w.askedID)

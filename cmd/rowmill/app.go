@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"rowmill/audit"
 	"rowmill/export"
 	"rowmill/gateway"
 	"rowmill/internal/blob"
@@ -164,24 +163,25 @@ func (a *app) openGateway(ctx context.Context) error {
 	if !a.cfg.Plays(config.Gateway) {
 		return nil
 	}
-	token, err := a.publicToken(ctx)
+	callers, events, err := a.openSignIn(ctx)
 	if err != nil {
 		return err
 	}
-	var h *gateway.Server
-	pages, err := a.pages(func(ctx context.Context, e audit.Event) error { return h.RecordEvent(ctx, e) })
+	pages, err := a.pages(events)
 	if err != nil {
 		return err
 	}
-	h, err = gateway.New(gateway.Config{
+	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
 		Pages: pages,
 		Jobs:  a.jobs, Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
-		Token: token, Checks: a.checks(), Logger: a.log,
+		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
+		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
 	})
 	if err != nil {
 		return err
 	}
+	events.gateway = h
 	if a.gateway, err = a.listen(ctx, "gateway", a.cfg.GatewayAddr, h.HTTPServer(a.cfg.GatewayAddr)); err != nil {
 		return err
 	}
@@ -262,10 +262,10 @@ func (a *app) run(ctx context.Context) error {
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, Logger: a.log,
+		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log,
 		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
 		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
-		Lease: a.cfg.Lease, Retention: a.cfg.Retention,
+		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention,
 	})
 	if err != nil {
 		return err
@@ -276,6 +276,7 @@ func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	})
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
 		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db)}, AuditRetention: a.cfg.AuditRetention,
 	})
 	group.Go(func() error { return worker.Run(ctx) })
 	group.Go(func() error { return sweeper.Run(ctx) })

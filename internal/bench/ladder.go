@@ -108,7 +108,7 @@ func (b *bench) step(ctx context.Context, r rung) (step Step, err error) {
 	}
 	kept := &attempts{}
 	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{dataset}, Attempts: kept, Files: b.files, Logger: silent(),
+		Datasets: []export.Dataset{dataset}, Attempts: kept, Files: b.files, RowSets: kept, Logger: silent(),
 		Fetch: pool.New(r.fetch), Encode: pool.New(r.encode), Window: r.window,
 	})
 	if err != nil {

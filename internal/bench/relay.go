@@ -130,8 +130,8 @@ func (p *pass) transport(ctx context.Context, ids []int64, read reservation.Batc
 	if err != nil {
 		return reservation.Batch{}, err
 	}
-	p.costs[stageWrite].add(all.minus(nothing))
-	p.costs[stageHTTP].add(nothing)
+	p.charge(stageWrite, all.minus(nothing))
+	p.charge(stageHTTP, nothing)
 	before := r.wire.traffic.bytes.Load()
 	if err := p.in(stageHTTP, func() error { return r.send(ctx) }); err != nil {
 		return reservation.Batch{}, err

@@ -37,6 +37,9 @@ type Config struct {
 	BaseURL          string   `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it, put before the links it gives; empty: links are paths."`
 	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
 
+	TrustedProxies []string      `name:"trusted-proxies" env:"ROWMILL_TRUSTED_PROXIES" sep:"," placeholder:"CIDR" help:"Networks of the proxies in front of the gateway, like 10.0.0.0/8, whose X-Forwarded-For says who calls; empty: the peer is the caller."`
+	AuditRetention time.Duration `name:"audit-retention" env:"ROWMILL_AUDIT_RETENTION" default:"17520h" help:"How long it is kept who took what out, and which rows."`
+
 	DataDir  string `name:"data-dir" env:"ROWMILL_DATA_DIR" default:"rowmill-data" help:"Where the embedded SQL database and files lie."`
 	MySQLDSN string `name:"mysql-dsn" env:"ROWMILL_MYSQL_DSN" placeholder:"DSN" help:"MySQL or MariaDB, as user:password@tcp(host:port)/database; empty: embedded SQLite."`
 	RedisURL string `name:"redis-url" env:"ROWMILL_REDIS_URL" placeholder:"URL" help:"Redis, as redis://[user:password@]host:port[/db]; empty: embedded."`
@@ -44,6 +47,8 @@ type Config struct {
 
 	Token        string `name:"token" env:"ROWMILL_TOKEN" placeholder:"SECRET" help:"Bearer token of the public API, at least 16 characters; empty, with everything embedded: a random one in the data directory's file token."`
 	ServiceToken string `name:"service-token" env:"ROWMILL_SERVICE_TOKEN" placeholder:"SECRET" help:"Bearer token between gateway, workers and the reservation API; empty, with all roles in this process: a random one."`
+
+	Identity `embed:""`
 
 	PageSize     int           `name:"page-size" env:"ROWMILL_PAGE_SIZE" default:"1000" help:"Rows a worker asks for at once, 1 to 5000."`
 	FetchMin     int           `name:"fetch-min" env:"ROWMILL_FETCH_MIN" default:"1" help:"Pages fetched at once by this process, over all its jobs, when the reservation API is slow."`
@@ -58,6 +63,7 @@ type Config struct {
 	JobTimeout   time.Duration `name:"job-timeout" env:"ROWMILL_JOB_TIMEOUT" default:"2h" help:"Limit of one attempt of a job."`
 	MaxFailures  int           `name:"max-failures" env:"ROWMILL_MAX_FAILURES" default:"5" help:"Attempts of a job that may fail before the job has failed."`
 	Lease        time.Duration `name:"lease" env:"ROWMILL_LEASE" default:"15s" help:"How long a silent worker keeps its job."`
+	ReportEvery  time.Duration `name:"report-every" env:"ROWMILL_REPORT_EVERY" default:"500ms" help:"Pace at which a running job writes down its progress and learns that it was canceled."`
 	SweepEvery   time.Duration `name:"sweep-every" env:"ROWMILL_SWEEP_EVERY" default:"5s" help:"Pace at which lost jobs and messages are looked for."`
 	Retention    time.Duration `name:"retention" env:"ROWMILL_RETENTION" default:"168h" help:"How long a file is kept."`
 	APITimeout   time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
@@ -96,7 +102,9 @@ func (c *Config) Level() slog.Level {
 func (c *Config) Check() error {
 	var p problems
 	p.roles(c)
+	p.identity(c)
 	p.addresses(c)
+	p.proxies(c)
 	p.stores(c)
 	p.numbers(c)
 	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "" || c.TimeZone == "Local" {
@@ -150,8 +158,8 @@ func (p *problems) roles(c *Config) {
 	if (split || c.ReservationsURL != "") && len(c.ServiceToken) < 16 {
 		p.add("service-token", "of at least 16 characters is needed, since roles are in separate processes")
 	}
-	if c.Plays(Gateway) && !c.Embedded() && c.Token == "" {
-		p.add("token", "is needed, since the gateway does not run embedded")
+	if c.Plays(Gateway) && !c.Embedded() && c.Token == "" && c.Issuer == "" {
+		p.add("token", "is needed, or --oidc-issuer, since the gateway does not run embedded")
 	}
 	if c.Token != "" && len(c.Token) < 16 {
 		p.add("token", "is too short: at least 16 characters")
@@ -206,7 +214,8 @@ func (p *problems) numbers(c *Config) {
 		v, lo, hi time.Duration
 	}{
 		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
-		{"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
+		{"report-every", c.ReportEvery, 10 * time.Millisecond, c.Lease / 4}, {"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
+		{"audit-retention", c.AuditRetention, 24 * time.Hour, 20 * 365 * 24 * time.Hour},
 		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},
 	} {
 		if d.v < d.lo || d.v > d.hi {

@@ -63,6 +63,7 @@ func TestEveryRuleForbids(t *testing.T) {
 		"ingest":                      {"repository", "export"},
 		"migrations":                  {"repository"},
 		"sample":                      {"reservation"},
+		"element":                     {"gateway"},
 		"internal/fault":              {"internal/table"},
 		"internal/table":              {"internal/fault"},
 		"internal/pool":               {"export"},
@@ -71,6 +72,8 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/config":             {"export"},
 		"internal/embedded":           {"internal/fault"},
 		"internal/testdb":             {"repository"},
+		"internal/testoidc":           {"signin", "gateway"},
+		"signin":                      {"gateway", "audit", "repository", "internal/config"},
 		"internal/exportclient":       {"gateway", "repository"},
 		"internal/bench":              {"gateway", "jobs", "internal/config"},
 	}

@@ -37,6 +37,7 @@ var rules = map[string][]string{
 	"gateway":                     with(leaves, "audit", "export", "export/sheet", "reservation", "internal/httpedge"),
 	"web":                         with(leaves, "audit", "export", "reservation"),
 	"internal/blob":               with(leaves, "export"),
+	"signin":                      {"access", "internal/fault", "internal/httpedge"},
 
 	// It measures the whole path, so it wires it, as cmd does.
 	"internal/bench": with(leaves, "reservation", "reservation/reservationhttp", "repository", "export", "export/sheet", "internal/blob", "ingest"),
@@ -45,6 +46,7 @@ var rules = map[string][]string{
 	"ingest":     with(leaves, "reservation"),
 	"migrations": {},
 	"sample":     {},
+	"element":    {}, // the button and how it is served
 
 	"internal/fault":     {},
 	"internal/table":     {},
@@ -54,6 +56,7 @@ var rules = map[string][]string{
 	"internal/config":    {},
 	"internal/embedded":  {},
 	"internal/testdb":    {},
+	"internal/testoidc":  {},
 
 	// A caller from outside: it knows the public API's shapes and nothing behind them.
 	"internal/exportclient": {"export"},
@@ -79,7 +82,12 @@ var owners = map[string][]string{
 	"github.com/aws/":                   {"internal/blob"},
 	"go.uber.org/goleak":                {},
 	"github.com/google/go-cmp":          {},
-	"testing":                           {"internal/testdb"},
+	"testing":                           {"internal/testdb", "internal/testoidc"},
+	"github.com/coreos/go-oidc/":        {"signin"},
+	"golang.org/x/oauth2":               {"signin"},
+	"github.com/golang-jwt/":            {"internal/testoidc"},
+	"github.com/go-jose/":               {"internal/testoidc"},
+	"github.com/oauth2-proxy/mockoidc":  {"internal/testoidc"},
 	"net/http/httptest":                 {},
 	"golang.org/x/tools/go/packages":    {},
 	"github.com/RoaringBitmap/roaring/": {"export"},
