@@ -69,7 +69,7 @@ var workTexts = map[string]text{
 	"audit.file":             {"파일", "File"},
 	"audit.rows":             {"%s행", "%s rows"},
 	"audit.downloads":        {"다운로드", "Downloads"},
-	"audit.times":            {"%d회", "%d times"},
+	"audit.times":            {"%d회", "%d ×"},
 	"audit.never":            {"아직 없음", "Never"},
 	"audit.of.job":           {"이 내보내기의 기록", "Events of this export"},
 	"audit.nobody":           {"이 예약을 내보낸 사람이 없습니다", "Nobody has taken this reservation out"},

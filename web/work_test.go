@@ -121,7 +121,7 @@ func TestWhoTookAReservationOut(t *testing.T) {
 	w := newWorld(t, nil)
 	wantAll(t, w.get(boss, "/audit?reservation=4711"), 200, "Nobody has taken this reservation out")
 	w.takings = []audit.Taking{{JobID: "j1", By: "park", ByName: "Park", At: now, Rows: 12, DownloadCount: 3, Downloads: []audit.Event{{At: now, Actor: "park", Address: "192.0.2.7"}}}}
-	wantAll(t, w.get(boss, "/audit?reservation=+4711"), 200, "Files that hold reservation 4711", "Park", "3 times", "192.0.2.7", `href="/audit?job=j1"`)
+	wantAll(t, w.get(boss, "/audit?reservation=+4711"), 200, "Files that hold reservation 4711", "Park", "3 ×", "192.0.2.7", `href="/audit?job=j1"`)
 	if w.askedID != 4711 {
 		t.Errorf("asked for %d", w.askedID)
 	}
