@@ -26,8 +26,6 @@ type Server struct {
 	origins *http.CrossOriginProtection
 	unruled []string      // operations without a rule in needs
 	streams chan struct{} // a slot for each open event stream
-	page    []byte
-	pageCSP string
 
 	draining chan struct{}
 	drain    sync.Once
@@ -50,9 +48,6 @@ func New(cfg Config) (*Server, error) {
 	var err error
 	if s.origins, err = trustedOrigins(cfg.BaseURL); err != nil {
 		return nil, fmt.Errorf("gateway config: BaseURL: %w", err)
-	}
-	if s.page, s.pageCSP, err = landingPage(cfg); err != nil {
-		return nil, err
 	}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeError

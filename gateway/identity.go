@@ -29,6 +29,9 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		r := c.Request()
 		caller, method, err := s.cfg.Identity.Authenticate(r)
+		if err != nil && method != httpedge.ByBearer && fault.KindOf(err) == fault.Unauthorized && pagePaths[c.Path()] {
+			return next(c)
+		}
 		if err != nil {
 			challenge(c.Response().Header(), method, err)
 			return err

@@ -19,7 +19,7 @@ var exposedHeaders = []string{
 
 // openPaths need no identity: they hold no data, or find out who calls.
 var openPaths = map[string]bool{
-	"/": true, "/livez": true, "/readyz": true, "/openapi.json": true,
+	assetPath: true, "/livez": true, "/readyz": true, "/openapi.json": true,
 	"/auth/login": true, "/auth/callback": true, "/auth/logout": true, "/auth/development": true,
 }
 

@@ -97,7 +97,6 @@ func (s *Server) routes() {
 type bytesOutput struct {
 	ContentType  string `header:"Content-Type" hidden:"true"`
 	CacheControl string `header:"Cache-Control" hidden:"true"`
-	Policy       string `header:"Content-Security-Policy" hidden:"true"`
 	Body         []byte
 }
 

@@ -65,7 +65,6 @@ var routeRows = map[string]row{
 	"GET /api/v1/audit":                  {"/api/v1/audit", "", auditors},
 	"GET /api/v1/audit.csv":              {"/api/v1/audit.csv", "", auditors},
 	"GET /api/v1/audit/reservations/:id": {"/api/v1/audit/reservations/1", "", auditors},
-	"GET /":                              open("/", 200),
 	"GET /livez":                         open("/livez", 200),
 	"GET /readyz":                        open("/readyz", 200),
 	"GET /openapi.json":                  open("/openapi.json", 200),

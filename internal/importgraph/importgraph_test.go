@@ -57,6 +57,7 @@ func TestEveryRuleForbids(t *testing.T) {
 		"reservation/reservationhttp": {"repository", "gateway", "jobs"},
 		"repository":                  {"reservation/reservationhttp", "jobs", "gateway", "internal/config"},
 		"jobs":                        {"repository", "gateway", "reservation", "internal/embedded"},
+		"web":                         {"gateway", "repository", "jobs", "reservation/reservationhttp"},
 		"gateway":                     {"repository", "jobs", "reservation/reservationhttp", "internal/blob"},
 		"internal/blob":               {"repository", "reservation", "jobs"},
 		"ingest":                      {"repository", "export"},

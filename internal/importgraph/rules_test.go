@@ -35,6 +35,7 @@ var rules = map[string][]string{
 	"repository":                  with(leaves, "audit", "reservation", "export", "export/sheet", "migrations", "ingest"),
 	"jobs":                        with(leaves, "export"),
 	"gateway":                     with(leaves, "audit", "export", "export/sheet", "reservation", "internal/httpedge"),
+	"web":                         with(leaves, "audit", "export", "reservation"),
 	"internal/blob":               with(leaves, "export"),
 	"signin":                      {"access", "internal/fault", "internal/httpedge"},
 
