@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rowmill/access"
 	"rowmill/export"
 	"rowmill/internal/pool"
 	"rowmill/internal/table"
@@ -20,9 +21,19 @@ type source struct {
 	total, page int
 	snapshot    func() (export.Snapshot, error)
 	fetch       func(ctx context.Context, page int, rows []table.Row) (export.Page, error)
+
+	mu   sync.Mutex
+	seen []access.Scope // of each call
 }
 
-func (s *source) Snapshot(context.Context, export.Request) (export.Snapshot, error) {
+func (s *source) see(scope access.Scope) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, scope)
+}
+
+func (s *source) Snapshot(_ context.Context, scope access.Scope, _ export.Request) (export.Snapshot, error) {
+	s.see(scope)
 	if s.snapshot != nil {
 		return s.snapshot()
 	}
@@ -33,7 +44,8 @@ func (s *source) Snapshot(context.Context, export.Request) (export.Snapshot, err
 	return snap, nil
 }
 
-func (s *source) Fetch(ctx context.Context, t export.PageToken, fields []string) (export.Page, error) {
+func (s *source) Fetch(ctx context.Context, scope access.Scope, t export.PageToken, fields []string) (export.Page, error) {
+	s.see(scope)
 	first := int(t.Token[0]) * s.page
 	rows := make([]table.Row, t.Rows)
 	for i := range rows {

@@ -49,7 +49,11 @@ type createOutput struct {
 }
 
 func (s *Server) createExport(ctx context.Context, in *createInput) (*createOutput, error) {
-	job, err := s.orders.place(ctx, in.request, in.IdempotencyKey)
+	scope, err := s.orders.allow(ctx, in.Body, in.request)
+	if err != nil {
+		return nil, err
+	}
+	job, err := s.orders.place(ctx, in.request, scope, in.IdempotencyKey)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +150,7 @@ func (s *Server) exportRoutes() {
 		Summary: "Ask for an export",
 		Description: "Makes a job and answers at once, with its address in Location. Asking the same again while that job is alive, " +
 			"as by a double click, gives the same job: again 202, with the same Location.",
-	}, s.createExport, 400, 401, 408, 409, 413, 415, 500, 503)
+	}, s.createExport, 400, 401, 403, 408, 409, 413, 415, 500, 503)
 	register(s, huma.Operation{
 		OperationID: "list-exports", Method: http.MethodGet, Path: exportsPath, Tags: []string{"Exports"},
 		Summary: "The history, newest first", RejectUnknownQueryParameters: true,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -81,7 +82,7 @@ func (j *Jobs) repeated(ctx context.Context, row newRow) (export.Job, error) {
 			return export.Job{}, err
 		}
 		if len(found) > 0 {
-			if key, _, err := requestKey(found[0].Request); err != nil || key != row.requestKey {
+			if key, _, err := requestKey(found[0]); err != nil || key != row.requestKey {
 				return export.Job{}, errors.Join(err, fault.New(fault.Conflict, "This idempotency key was used for another request."))
 			}
 			return found[0], nil
@@ -112,7 +113,7 @@ func rowOf(job export.Job, idempotencyKey string) (newRow, error) {
 	if job.ID == "" || job.Status != export.Queued {
 		return newRow{}, fault.New(fault.Invalid, "A new job has an id and is queued.")
 	}
-	key, request, err := requestKey(job.Request)
+	key, text, err := requestKey(job)
 	if err != nil {
 		return newRow{}, err
 	}
@@ -120,7 +121,7 @@ func rowOf(job export.Job, idempotencyKey string) (newRow, error) {
 	r := newRow{id: job.ID, requestedBy: job.RequestedBy, idempotencyKey: idempotencyKey,
 		requestKey: key, activeKey: hex.EncodeToString(active[:])}
 	r.columns = map[string]any{
-		"id": job.ID, "request": request, "request_key": key, "requested_by": job.RequestedBy,
+		"id": job.ID, "request": text.request, "scope": text.scope, "request_key": key, "requested_by": job.RequestedBy,
 		"idempotency_key": nil, "active_key": r.activeKey,
 		"queue": string(job.Queue), "status": string(job.Status), "phase": string(job.Phase),
 		"attempt": job.Attempt, "failures": job.Failures,
@@ -134,14 +135,29 @@ func rowOf(job export.Job, idempotencyKey string) (newRow, error) {
 	return r, nil
 }
 
-// requestKey is the same for equal requests: JSON writes a map in key order.
-func requestKey(r export.Request) (key, text string, err error) {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return "", "", fmt.Errorf("encode a request: %w", err)
+// jobText is what of a job is kept as JSON from its start.
+type jobText struct{ request, scope string }
+
+// requestKey is the same for equal requests that see the same: JSON writes a map
+// in key order, and properties are told in theirs.
+func requestKey(job export.Job) (key string, text jobText, err error) {
+	scope := job.Scope
+	if scope.Properties != nil {
+		scope.Properties = slices.Compact(slices.Sorted(slices.Values(scope.Properties)))
+		if scope.Properties == nil {
+			scope.Properties = []int64{} // none is not all
+		}
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), string(b), nil
+	r, err := json.Marshal(job.Request)
+	if err != nil {
+		return "", text, fmt.Errorf("encode a request: %w", err)
+	}
+	s, err := json.Marshal(scope)
+	if err != nil {
+		return "", text, fmt.Errorf("encode a scope: %w", err)
+	}
+	sum := sha256.Sum256(slices.Concat(r, []byte{0}, s))
+	return hex.EncodeToString(sum[:]), jobText{string(r), string(s)}, nil
 }
 
 // Cancel ends a queued or running job; changed is false if it had ended before.

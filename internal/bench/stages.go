@@ -152,7 +152,7 @@ func (p *pass) snapshot(ctx context.Context) (ids []int64, err error) {
 	}
 	sent := p.db.line.sent.Load()
 	err = p.in(stageSQL, func() error {
-		_, err := p.bench.store.Snapshot(ctx, reservation.Query{Filter: filter, Sort: sort}, func(run []int64) error {
+		_, err := p.bench.store.Snapshot(ctx, reservation.Query{Filter: filter, Sort: sort, Scope: inTheClear}, func(run []int64) error {
 			ids = append(ids, run...)
 			return nil
 		})
@@ -167,7 +167,7 @@ func (p *pass) page(ctx context.Context, ids []int64) error {
 	var read reservation.Batch
 	sent := p.db.line.sent.Load()
 	err := p.in(stageSQL, func() (err error) {
-		read, err = p.bench.store.Batch(ctx, ids, p.fields)
+		read, err = p.bench.store.Batch(ctx, inTheClear, ids, p.fields)
 		return err
 	})
 	p.statements += p.db.line.sent.Load() - sent
