@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,8 @@ import (
 
 	"rowmill/audit"
 	"rowmill/export"
+	"rowmill/export/sheet"
+	"rowmill/grants"
 	"rowmill/reservation"
 )
 
@@ -31,6 +34,8 @@ type Board interface {
 	// Ahead gives the queued jobs that come before job in its queue.
 	Ahead(ctx context.Context, job export.Job) (int64, error)
 	Workers(ctx context.Context, at time.Time) (export.Workers, error)
+	// Measured gives what the last exports of the dataset and format have cost.
+	Measured(ctx context.Context, dataset string, format sheet.Format) ([]export.Measured, error)
 }
 
 // Queue carries jobs to the workers.
@@ -63,6 +68,15 @@ type Config struct {
 	Datasets     []export.Dataset
 	Audit        audit.Recorder // nil: nothing is kept
 
+	// Grants and Live hold each caller's exports to what they may do now. Both or
+	// neither.
+	Grants grants.Store
+	Live   grants.Jobs
+	Limits Limits
+	// LinkKey signs the links to files, the same for every gateway; at least 32
+	// bytes. Default: a random one, under which links end with the process.
+	LinkKey []byte
+
 	// Token is the bearer token of the one user there is, Subject.
 	Token string
 	// Checks are what /readyz asks, by the name of the dependency.
@@ -91,6 +105,8 @@ type Config struct {
 	MaxStreams int
 }
 
+const minLinkKey = 32 // bytes
+
 // Subject is the requester that the token stands for.
 const Subject = "developer"
 
@@ -107,6 +123,11 @@ func (c Config) withDefaults() Config {
 	c.DefaultLanguage = cmp.Or(c.DefaultLanguage, "en")
 	c.PollInterval = cmp.Or(c.PollInterval, 500*time.Millisecond)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 200)
+	c.Limits = c.Limits.withDefaults()
+	if len(c.LinkKey) == 0 {
+		c.LinkKey = make([]byte, minLinkKey)
+		_, _ = rand.Read(c.LinkKey) // it never fails
+	}
 	return c
 }
 
@@ -128,6 +149,11 @@ func (c Config) Validate() error {
 	require(c.SmallRows >= 0, "SmallRows is negative")
 	require(c.PollInterval > 0, "PollInterval is not positive")
 	require(c.MaxStreams > 0, "MaxStreams is not positive")
+	require(len(c.LinkKey) >= minLinkKey, "LinkKey is shorter than 32 bytes")
+	require((c.Grants == nil) == (c.Live == nil), "Grants and Live go together")
+	if err := c.Limits.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	require(c.DefaultLanguage == "ko" || c.DefaultLanguage == "en", `DefaultLanguage is neither "ko" nor "en"`)
 	if _, err := location(c.DefaultTimeZone); err != nil {
 		errs = append(errs, fmt.Errorf("DefaultTimeZone: %w", err))

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
+	"rowmill/grants"
 	"rowmill/internal/httpedge"
 )
 
@@ -25,7 +26,10 @@ type Server struct {
 	api     huma.API
 	orders  *orders
 	token   httpedge.Token
-	streams chan struct{} // a slot for each open event stream
+	streams *streams
+	rates   *rates
+	keeper  *grants.Keeper // nil: grants are not kept
+	links   links
 	page    []byte
 	pageCSP string
 
@@ -41,13 +45,21 @@ func New(cfg Config) (*Server, error) {
 	}
 	token := httpedge.NewToken(cfg.Token)
 	cfg.Token = "" // the hash is enough, and a printed Server shows no secret
+	links := newLinks(cfg.LinkKey)
+	cfg.LinkKey = nil
+	cfg = cfg.timely()
 	s := &Server{
 		cfg:      cfg,
 		echo:     echo.New(),
 		orders:   newOrders(cfg),
 		token:    token,
-		streams:  make(chan struct{}, cfg.MaxStreams),
+		streams:  &streams{all: cfg.MaxStreams, perUser: cfg.Limits.StreamsPerUser, by: map[string]int{}},
+		rates:    newRates(cfg.Limits, cfg.Now),
+		links:    links,
 		draining: make(chan struct{}),
+	}
+	if cfg.Grants != nil {
+		s.keeper = grants.New(grants.Config{Store: cfg.Grants, Jobs: cfg.Live, Record: s.record, Logger: cfg.Logger, Now: cfg.Now})
 	}
 	var err error
 	if s.page, s.pageCSP, err = landingPage(cfg); err != nil {

@@ -35,7 +35,7 @@ func (s *Server) use() {
 			MaxAge:        600,
 		}))
 	}
-	s.echo.Use(s.authenticate, s.bound)
+	s.echo.Use(s.authenticate, s.admit, s.bound)
 }
 
 // observe names the call, answers its error or panic, and logs how it ended.
@@ -90,7 +90,7 @@ func (s *Server) secure(next echo.HandlerFunc) echo.HandlerFunc {
 // authenticate lets a bearer of the token pass; paths without data are open.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if openPaths[c.Path()] {
+		if openPaths[c.Path()] || signedRoutes[c.Path()] {
 			return next(c)
 		}
 		token := httpedge.Bearer(c.Request().Header.Get("Authorization"))

@@ -48,6 +48,9 @@ func register[I, O any](s *Server, op huma.Operation, handle func(context.Contex
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
+	if !openPaths[op.Path] && op.Path != linkPath {
+		statuses = append(statuses, http.StatusTooManyRequests) // see admit
+	}
 	problem := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
 	for _, status := range statuses {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
@@ -55,7 +58,7 @@ func register[I, O any](s *Server, op huma.Operation, handle func(context.Contex
 			Content:     map[string]*huma.MediaType{httpedge.ProblemMedia: {Schema: problem}},
 		}
 	}
-	if !openPaths[op.Path] {
+	if !openPaths[op.Path] && op.Path != linkPath {
 		op.Security = []map[string][]string{{"bearer": {}}}
 	}
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {

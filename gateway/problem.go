@@ -104,7 +104,7 @@ func problemOf(ctx context.Context, err error) *Problem {
 			p.Errors = append(p.Errors, ProblemItem{Name: field.Name, Message: field.Detail})
 		}
 	}
-	if p.Status == http.StatusServiceUnavailable && p.retryAfter == 0 {
+	if (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests) && p.retryAfter == 0 {
 		p.retryAfter = retryDefault
 	}
 	return p
