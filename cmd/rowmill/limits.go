@@ -17,8 +17,8 @@ import (
 
 func limitsOf(cfg *config.Config) gateway.Limits {
 	return gateway.Limits{
-		MaxRows: cfg.MaxRows, RatePerSecond: float64(cfg.RatePerSecond), Burst: cfg.RateBurst,
-		StreamsPerUser: cfg.StreamsPerUser, TableTimeout: cfg.TableTimeout,
+		MaxRows: cfg.MaxRows, RatePerSecond: float64(cfg.CallRate), Burst: cfg.CallBurst,
+		StreamsPerUser: cfg.UserStreams, TableTimeout: cfg.TableTimeout,
 	}
 }
 

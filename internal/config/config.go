@@ -45,30 +45,30 @@ type Config struct {
 	Token        string `name:"token" env:"ROWMILL_TOKEN" placeholder:"SECRET" help:"Bearer token of the public API, at least 16 characters; empty, with everything embedded: a random one in the data directory's file token."`
 	ServiceToken string `name:"service-token" env:"ROWMILL_SERVICE_TOKEN" placeholder:"SECRET" help:"Bearer token between gateway, workers and the reservation API; empty, with all roles in this process: a random one."`
 
-	PageSize       int           `name:"page-size" env:"ROWMILL_PAGE_SIZE" default:"1000" help:"Rows a worker asks for at once, 1 to 5000."`
-	FetchMin       int           `name:"fetch-min" env:"ROWMILL_FETCH_MIN" default:"1" help:"Pages fetched at once by this process, over all its jobs, when the reservation API is slow."`
-	FetchSlots     int           `name:"fetch-slots" env:"ROWMILL_FETCH_SLOTS" default:"4" help:"Pages fetched at once to begin with; then it follows the API's latency."`
-	FetchMax       int           `name:"fetch-max" env:"ROWMILL_FETCH_MAX" default:"8" help:"Pages fetched at once when the API bears it."`
-	EncodeSlots    int           `name:"encode-slots" env:"ROWMILL_ENCODE_SLOTS" default:"0" help:"Pages encoded at once by this process; 0: one a core."`
-	Window         int           `name:"window" env:"ROWMILL_WINDOW" default:"6" help:"Pages a job fetches ahead of those that are encoded."`
-	GCPercent      int           `name:"gc-percent" env:"ROWMILL_GC_PERCENT" default:"150" help:"Garbage collector's target, as GOGC: more is faster and takes more memory."`
-	SmallSlots     int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
-	SharedSlots    int           `name:"shared-slots" env:"ROWMILL_SHARED_SLOTS" default:"2" help:"Jobs of either size that run at once beside them."`
-	SmallRows      int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
-	MaxJobsPerUser int           `name:"max-jobs-per-user" env:"ROWMILL_MAX_JOBS_PER_USER" default:"5" help:"Exports of one user that may wait or run at once; 0: no bound."`
-	MaxRows        int64         `name:"max-rows" env:"ROWMILL_MAX_ROWS" default:"0" help:"Most rows of one export, whoever asks; 0: no bound."`
-	RatePerSecond  int           `name:"rate-per-second" env:"ROWMILL_RATE_PER_SECOND" default:"20" help:"Calls a second that a user may make in the long run; 0: no bound."`
-	RateBurst      int           `name:"rate-burst" env:"ROWMILL_RATE_BURST" default:"60" help:"Calls that a user may make at once."`
-	StreamsPerUser int           `name:"streams-per-user" env:"ROWMILL_STREAMS_PER_USER" default:"20" help:"Event streams that a user may have open; 0: no bound."`
-	TableTimeout   time.Duration `name:"table-timeout" env:"ROWMILL_TABLE_TIMEOUT" default:"5s" help:"Limit of one call of the job table for a user who waits."`
-	JobTimeout     time.Duration `name:"job-timeout" env:"ROWMILL_JOB_TIMEOUT" default:"2h" help:"Limit of one attempt of a job."`
-	MaxFailures    int           `name:"max-failures" env:"ROWMILL_MAX_FAILURES" default:"5" help:"Attempts of a job that may fail before the job has failed."`
-	Lease          time.Duration `name:"lease" env:"ROWMILL_LEASE" default:"15s" help:"How long a silent worker keeps its job."`
-	SweepEvery     time.Duration `name:"sweep-every" env:"ROWMILL_SWEEP_EVERY" default:"5s" help:"Pace at which lost jobs and messages are looked for."`
-	Retention      time.Duration `name:"retention" env:"ROWMILL_RETENTION" default:"168h" help:"How long a file is kept."`
-	APITimeout     time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
-	SQLConns       int           `name:"sql-conns" env:"ROWMILL_SQL_CONNS" default:"16" help:"Most connections to the SQL database."`
-	DrainTimeout   time.Duration `name:"drain-timeout" env:"ROWMILL_DRAIN_TIMEOUT" default:"10s" help:"How long open requests may last at shutdown."`
+	PageSize     int           `name:"page-size" env:"ROWMILL_PAGE_SIZE" default:"1000" help:"Rows a worker asks for at once, 1 to 5000."`
+	FetchMin     int           `name:"fetch-min" env:"ROWMILL_FETCH_MIN" default:"1" help:"Pages fetched at once by this process, over all its jobs, when the reservation API is slow."`
+	FetchSlots   int           `name:"fetch-slots" env:"ROWMILL_FETCH_SLOTS" default:"4" help:"Pages fetched at once to begin with; then it follows the API's latency."`
+	FetchMax     int           `name:"fetch-max" env:"ROWMILL_FETCH_MAX" default:"8" help:"Pages fetched at once when the API bears it."`
+	EncodeSlots  int           `name:"encode-slots" env:"ROWMILL_ENCODE_SLOTS" default:"0" help:"Pages encoded at once by this process; 0: one a core."`
+	Window       int           `name:"window" env:"ROWMILL_WINDOW" default:"6" help:"Pages a job fetches ahead of those that are encoded."`
+	GCPercent    int           `name:"gc-percent" env:"ROWMILL_GC_PERCENT" default:"150" help:"Garbage collector's target, as GOGC: more is faster and takes more memory."`
+	SmallSlots   int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
+	SharedSlots  int           `name:"shared-slots" env:"ROWMILL_SHARED_SLOTS" default:"2" help:"Jobs of either size that run at once beside them."`
+	SmallRows    int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
+	MaxUserJobs  int           `name:"max-jobs-per-user" env:"ROWMILL_MAX_JOBS_PER_USER" default:"5" help:"Exports of one user that may wait or run at once; 0: no bound."`
+	MaxRows      int64         `name:"max-rows" env:"ROWMILL_MAX_ROWS" default:"0" help:"Most rows of one export, whoever asks; 0: no bound."`
+	CallRate     int           `name:"rate-per-second" env:"ROWMILL_RATE_PER_SECOND" default:"20" help:"Calls a second that a user may make in the long run; 0: no bound."`
+	CallBurst    int           `name:"rate-burst" env:"ROWMILL_RATE_BURST" default:"60" help:"Calls that a user may make at once."`
+	UserStreams  int           `name:"streams-per-user" env:"ROWMILL_STREAMS_PER_USER" default:"20" help:"Event streams that a user may have open; 0: no bound."`
+	TableTimeout time.Duration `name:"table-timeout" env:"ROWMILL_TABLE_TIMEOUT" default:"5s" help:"Limit of one call of the job table for a user who waits."`
+	JobTimeout   time.Duration `name:"job-timeout" env:"ROWMILL_JOB_TIMEOUT" default:"2h" help:"Limit of one attempt of a job."`
+	MaxFailures  int           `name:"max-failures" env:"ROWMILL_MAX_FAILURES" default:"5" help:"Attempts of a job that may fail before the job has failed."`
+	Lease        time.Duration `name:"lease" env:"ROWMILL_LEASE" default:"15s" help:"How long a silent worker keeps its job."`
+	SweepEvery   time.Duration `name:"sweep-every" env:"ROWMILL_SWEEP_EVERY" default:"5s" help:"Pace at which lost jobs and messages are looked for."`
+	Retention    time.Duration `name:"retention" env:"ROWMILL_RETENTION" default:"168h" help:"How long a file is kept."`
+	APITimeout   time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
+	SQLConns     int           `name:"sql-conns" env:"ROWMILL_SQL_CONNS" default:"16" help:"Most connections to the SQL database."`
+	DrainTimeout time.Duration `name:"drain-timeout" env:"ROWMILL_DRAIN_TIMEOUT" default:"10s" help:"How long open requests may last at shutdown."`
 
 	TimeZone string `name:"time-zone" env:"ROWMILL_TIME_ZONE" default:"Asia/Seoul" help:"Time zone of a file whose request names none."`
 	Language string `name:"language" env:"ROWMILL_LANGUAGE" default:"en" help:"Language of a file whose request names none: en or ko."`
@@ -202,8 +202,8 @@ func (p *problems) numbers(c *Config) {
 		{"page-size", int64(c.PageSize), 1, 5000}, {"fetch-min", int64(c.FetchMin), 1, int64(c.FetchSlots)}, {"fetch-slots", int64(c.FetchSlots), 1, int64(c.FetchMax)}, {"fetch-max", int64(c.FetchMax), 1, 256},
 		{"encode-slots", int64(c.EncodeSlots), 0, 256},
 		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
-		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"max-jobs-per-user", int64(c.MaxJobsPerUser), 0, 1000},
-		{"max-rows", c.MaxRows, 0, 1 << 40}, {"rate-per-second", int64(c.RatePerSecond), 0, 100_000}, {"rate-burst", int64(c.RateBurst), 1, 1_000_000}, {"streams-per-user", int64(c.StreamsPerUser), 0, 200},
+		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"max-jobs-per-user", int64(c.MaxUserJobs), 0, 1000},
+		{"max-rows", c.MaxRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
 		{"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
 	} {
 		if n.v < n.lo || n.v > n.hi {
