@@ -121,9 +121,10 @@ func (f *fakeJobs) all() []export.Job {
 }
 
 type fakeBoard struct {
-	ahead   int64
-	workers export.Workers
-	err     error
+	ahead    int64
+	measured []export.Measured
+	workers  export.Workers
+	err      error
 }
 
 func (f *fakeBoard) Ahead(context.Context, export.Job) (int64, error) { return f.ahead, f.err }
@@ -261,7 +262,7 @@ func reservationsDataset() export.Dataset {
 	d := export.Dataset{Name: "reservations", Defaults: reservation.DefaultFields()}
 	for _, f := range reservation.Fields() {
 		d.Columns = append(d.Columns, export.Column{
-			Key: f.Key, Titles: map[string]string{"ko": f.Titles.Korean, "en": f.Titles.English}, Type: f.Type,
+			Key: f.Key, Titles: map[string]string{"ko": f.Titles.Korean, "en": f.Titles.English}, Type: f.Type, Personal: f.Personal,
 		})
 	}
 	d.Check = func(r export.Request) error {
