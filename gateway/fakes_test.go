@@ -262,7 +262,7 @@ func reservationsDataset() export.Dataset {
 	d := export.Dataset{Name: "reservations", Defaults: reservation.DefaultFields()}
 	for _, f := range reservation.Fields() {
 		d.Columns = append(d.Columns, export.Column{
-			Key: f.Key, Titles: map[string]string{"ko": f.Titles.Korean, "en": f.Titles.English}, Type: f.Type, Personal: f.Personal,
+			Key: f.Key, Titles: map[string]string{"ko": f.Titles.Korean, "en": f.Titles.English}, Type: f.Type, Personal: string(f.Personal),
 		})
 	}
 	d.Check = func(r export.Request) error {
