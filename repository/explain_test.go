@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -232,7 +233,16 @@ func TestJobQueriesReadAnIndex(t *testing.T) {
 			_, err := j.History(t.Context(), export.History{Limit: 20, RequestedBy: "user1", Status: export.Failed})
 			return err
 		},
-		"get": func(j *Jobs) error { _, err := j.Get(t.Context(), "job000001"); return err },
+		"live": func(j *Jobs) error { _, err := j.Live(t.Context(), "user3"); return err },
+		"free slot": func(j *Jobs) error {
+			_, full, err := j.Limited(100).freeSlot(t.Context(), "user3")
+			if full {
+				return errors.New("there is no free slot")
+			}
+			return err
+		},
+		"measured": func(j *Jobs) error { _, err := j.Measured(t.Context(), "reservations", "xlsx"); return err },
+		"get":      func(j *Jobs) error { _, err := j.Get(t.Context(), "job000001"); return err },
 	} {
 		indexed(t, db, name, recorded(t, db, func(db *DB) error { return do(NewJobs(db)) }))
 	}
