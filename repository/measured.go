@@ -16,7 +16,7 @@ const measuredLook = 200
 // Measured gives what the last exports of the dataset and format have cost, at most
 // export.MeasuredRows, the newest first.
 func (j *Jobs) Measured(ctx context.Context, dataset string, format sheet.Format) (past []export.Measured, err error) {
-	rows, err := j.db.rows(ctx, "SELECT request, rows_written, file_size, started_at, finished_at FROM export_jobs"+
+	rows, err := j.db.rows(ctx, "SELECT request, rows_written, COALESCE(file_size, 0), started_at, finished_at FROM export_jobs"+
 		" WHERE status = ? ORDER BY created_at DESC, id DESC LIMIT ?", string(export.Succeeded), measuredLook)
 	if err != nil {
 		return nil, mapError(ctx, "read finished jobs", err)
