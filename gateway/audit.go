@@ -49,6 +49,13 @@ func createEvent(job export.Job) audit.Event {
 	return e
 }
 
+// linkEvent is the event of a link to the job's file.
+func linkEvent(job export.Job) audit.Event {
+	e := jobEvent(audit.Link, job)
+	e.Rows, e.Bytes, e.SHA256 = job.RowsWritten, job.File.Size, job.File.SHA256
+	return e
+}
+
 // downloadEvent is the event of a file of which so many bytes are about to be sent.
 func downloadEvent(job export.Job, sent int64, part string) audit.Event {
 	e := jobEvent(audit.Download, job)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -15,6 +16,8 @@ import (
 
 	"rowmill/audit"
 	"rowmill/export"
+	"rowmill/export/sheet"
+	"rowmill/grants"
 	"rowmill/reservation"
 )
 
@@ -34,6 +37,8 @@ type Board interface {
 	// Ahead gives the queued jobs that come before job in its queue.
 	Ahead(ctx context.Context, job export.Job) (int64, error)
 	Workers(ctx context.Context, at time.Time) (export.Workers, error)
+	// Measured gives what the last exports of the dataset and format have cost.
+	Measured(ctx context.Context, dataset string, format sheet.Format) ([]export.Measured, error)
 }
 
 // Queue carries jobs to the workers.
@@ -87,6 +92,16 @@ type Config struct {
 	Identity    Identity
 	SignIn      http.Handler // serves /auth/; nil: nobody signs in
 	Development bool         // callers choose their role by SignIn, and are told so
+
+	// Grants and Live hold each caller's exports to what they may do now. Both or
+	// neither.
+	Grants grants.Store
+	Live   grants.Jobs
+	Limits Limits
+	// LinkKey signs the links to files, the same for every gateway; at least 32
+	// bytes. Default: a random one, under which links end with the process.
+	LinkKey []byte
+
 	// Checks are what /readyz asks, by the name of the dependency.
 	Checks map[string]func(ctx context.Context) error
 
@@ -113,6 +128,8 @@ type Config struct {
 	MaxStreams int
 }
 
+const minLinkKey = 32 // bytes
+
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -126,6 +143,11 @@ func (c Config) withDefaults() Config {
 	c.DefaultLanguage = cmp.Or(c.DefaultLanguage, "en")
 	c.PollInterval = cmp.Or(c.PollInterval, 500*time.Millisecond)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 200)
+	c.Limits = c.Limits.withDefaults()
+	if len(c.LinkKey) == 0 {
+		c.LinkKey = make([]byte, minLinkKey)
+		_, _ = rand.Read(c.LinkKey) // it never fails
+	}
 	return c
 }
 
@@ -147,6 +169,11 @@ func (c Config) Validate() error {
 	require(c.SmallRows >= 0, "SmallRows is negative")
 	require(c.PollInterval > 0, "PollInterval is not positive")
 	require(c.MaxStreams > 0, "MaxStreams is not positive")
+	require(len(c.LinkKey) >= minLinkKey, "LinkKey is shorter than 32 bytes")
+	require((c.Grants == nil) == (c.Live == nil), "Grants and Live go together")
+	if err := c.Limits.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	require(c.DefaultLanguage == "ko" || c.DefaultLanguage == "en", `DefaultLanguage is neither "ko" nor "en"`)
 	if _, err := location(c.DefaultTimeZone); err != nil {
 		errs = append(errs, fmt.Errorf("DefaultTimeZone: %w", err))

@@ -200,4 +200,7 @@ func (s *Server) exportRoutes() {
 	}, s.cancelExport, 400, 401, 404, 409, 500, 503)
 	s.fileRoutes()
 	s.eventRoutes()
+	s.preflightRoutes()
+	s.againRoutes()
+	s.linkRoutes()
 }

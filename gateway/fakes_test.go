@@ -121,9 +121,10 @@ func (f *fakeJobs) all() []export.Job {
 }
 
 type fakeBoard struct {
-	ahead   int64
-	workers export.Workers
-	err     error
+	ahead    int64
+	measured []export.Measured
+	workers  export.Workers
+	err      error
 }
 
 func (f *fakeBoard) Ahead(context.Context, export.Job) (int64, error) { return f.ahead, f.err }

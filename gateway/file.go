@@ -25,9 +25,17 @@ type fileInput struct {
 
 func (s *Server) exportFile(ctx context.Context, in *fileInput) (*huma.StreamResponse, error) {
 	job, err := s.job(ctx, in.ID)
+	if err == nil {
+		err = mayHave(ctx, job)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return s.sendFile(ctx, job)
+}
+
+// sendFile answers with the job's file.
+func (s *Server) sendFile(ctx context.Context, job export.Job) (*huma.StreamResponse, error) {
 	if err := downloadable(standing(job, s.cfg.Now()), job); err != nil {
 		return nil, err
 	}
@@ -150,7 +158,7 @@ func (s *Server) fileRoutes() {
 			Method:      method, Path: exportsPath + "/{id}/file", Tags: []string{"Exports"},
 			Summary: "The file", Responses: responses, RejectUnknownQueryParameters: true,
 			Description: "Only a job that has succeeded has a file. Parts may be asked for, and a broken download goes on where it stopped.",
-		}, s.exportFile, 400, 401, 404, 409, 410, 500, 503)
+		}, s.exportFile, 400, 401, 403, 404, 409, 410, 500, 503)
 	}
 }
 

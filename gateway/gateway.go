@@ -15,6 +15,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
+
+	"rowmill/grants"
 )
 
 // Server is the gateway. It is an http.Handler and safe for concurrent use.
@@ -24,8 +26,11 @@ type Server struct {
 	api     huma.API
 	orders  *orders
 	origins *http.CrossOriginProtection
-	unruled []string      // operations without a rule in needs
-	streams chan struct{} // a slot for each open event stream
+	unruled []string // operations without a rule in needs
+	streams *streams
+	rates   *rates
+	keeper  *grants.Keeper // nil: grants are not kept
+	links   links
 
 	draining chan struct{}
 	drain    sync.Once
@@ -37,14 +42,22 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	links := newLinks(cfg.LinkKey)
+	cfg.LinkKey = nil // not to be printed with a Server
+	cfg = cfg.timely()
 	s := &Server{
 		cfg:      cfg,
 		echo:     echo.New(),
 		orders:   newOrders(cfg),
-		streams:  make(chan struct{}, cfg.MaxStreams),
+		streams:  &streams{all: cfg.MaxStreams, perUser: cfg.Limits.StreamsPerUser, by: map[string]int{}},
+		rates:    newRates(cfg.Limits, cfg.Now),
+		links:    links,
 		draining: make(chan struct{}),
 	}
 	s.orders.record = s.record
+	if cfg.Grants != nil {
+		s.keeper = grants.New(grants.Config{Store: cfg.Grants, Jobs: cfg.Live, Record: s.record, Logger: cfg.Logger, Now: cfg.Now})
+	}
 	var err error
 	if s.origins, err = trustedOrigins(cfg.BaseURL); err != nil {
 		return nil, fmt.Errorf("gateway config: BaseURL: %w", err)

@@ -37,7 +37,7 @@ func (s *Server) use() {
 			MaxAge:        600,
 		}))
 	}
-	s.echo.Use(s.authenticate, s.bound)
+	s.echo.Use(s.authenticate, s.admit, s.bound)
 }
 
 // observe names the call, answers its error or panic, and logs how it ended.

@@ -51,6 +51,9 @@ func register[I, O any](s *Server, op huma.Operation, handle func(context.Contex
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
+	if !openPaths[op.Path] && op.Path != linkPath {
+		statuses = append(statuses, http.StatusTooManyRequests) // see admit
+	}
 	problem := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
 	s.rule(&op)
 	if len(needs[op.OperationID]) > 0 {

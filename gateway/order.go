@@ -177,7 +177,10 @@ func (o *orders) place(ctx context.Context, r export.Request, scope access.Scope
 		return export.Job{}, fmt.Errorf("make a job id: %w", err)
 	}
 	call, now := requestOf(ctx), o.cfg.Now().UTC().Truncate(time.Microsecond) // as exact as the table keeps it
-	rows, queue := o.size(ctx, r, scope)
+	rows, queue, counted := o.size(ctx, r, scope)
+	if err := o.withinRows(ctx, rows, counted); err != nil {
+		return export.Job{}, err
+	}
 	wanted := export.Job{
 		ID: id.String(), Request: r, RequestedBy: call.subject, Scope: scope,
 		Queue: queue, Status: export.Queued, RowsExpected: rows,
@@ -187,6 +190,9 @@ func (o *orders) place(ctx context.Context, r export.Request, scope access.Scope
 		return export.Job{}, err
 	}
 	job, created, err := o.cfg.Jobs.Insert(ctx, wanted, idempotencyKey)
+	if err != nil && fault.KindOf(err) == fault.TooMany {
+		return export.Job{}, o.tooMany(ctx, err)
+	}
 	if err != nil {
 		return export.Job{}, fmt.Errorf("insert the job: %w", err)
 	}
@@ -213,19 +219,19 @@ const countTimeout = 3 * time.Second
 
 // size asks how many rows the request has and gives it the queue for so many. A
 // count that fails does not stop the export: it may be large.
-func (o *orders) size(ctx context.Context, r export.Request, scope access.Scope) (int64, export.Queue) {
+func (o *orders) size(ctx context.Context, r export.Request, scope access.Scope) (rows int64, queue export.Queue, counted bool) {
 	if r.Dataset != reservationsName {
-		return 0, export.QueueLarge
+		return 0, export.QueueLarge, false
 	}
 	rows, err := o.count(ctx, r, scope)
 	switch {
 	case err != nil:
 		logger(ctx, o.cfg.Logger).WarnContext(ctx, "rows not counted; taken for a large export", slog.Any("error", err))
-		return 0, export.QueueLarge
+		return 0, export.QueueLarge, false
 	case rows <= o.cfg.SmallRows:
-		return rows, export.QueueSmall
+		return rows, export.QueueSmall, true
 	}
-	return rows, export.QueueLarge
+	return rows, export.QueueLarge, true
 }
 
 func (o *orders) count(ctx context.Context, r export.Request, scope access.Scope) (int64, error) {

@@ -30,6 +30,9 @@ var needs = map[string][]access.Permission{
 	"cancel-export":    {access.CreateExports},
 	"download-export":  {access.CreateExports},
 	"head-export-file": {access.CreateExports},
+	"repeat-export":    {access.CreateExports},
+	"link-export":      {access.CreateExports},
+	"preflight-export": {access.ReadReservations},
 
 	"list-audit":         {access.ReadAudit},
 	"audit-csv":          {access.ReadAudit},
@@ -38,7 +41,7 @@ var needs = map[string][]access.Permission{
 
 // rule puts the operation under its rule.
 func (s *Server) rule(op *huma.Operation) {
-	if openPaths[op.Path] {
+	if openPaths[op.Path] || op.Path == linkPath {
 		return
 	}
 	need, known := needs[op.OperationID]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"rowmill/export"
 )
@@ -21,6 +22,9 @@ type recording struct {
 
 func (s *Server) recording(ctx context.Context, w http.ResponseWriter, r *http.Request, job export.Job) *recording {
 	return &recording{ResponseWriter: w, request: r, record: func(sent int64, part string) error {
+		if requestOf(ctx).linked {
+			part = strings.TrimSuffix("by a signed link, "+part, ", ")
+		}
 		return s.record(ctx, downloadEvent(job, sent, part))
 	}}
 }

@@ -18,6 +18,7 @@ type request struct {
 	subject     string // "" until the caller is known
 	address     string // the client's IP address
 	userAgent   string // at most maxUserAgent bytes
+	linked      bool   // a signed link stands for the caller
 }
 
 type requestKey struct{}

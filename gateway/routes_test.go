@@ -62,6 +62,11 @@ var routeRows = map[string]row{
 	"GET /api/v1/exports/:id/file":       {"/api/v1/exports/job-succeeded/file", "", []int{401, 401, 401, 403, 200, 200, 403, 200, 403, 404, 404, 404, 404}},
 	"HEAD /api/v1/exports/:id/file":      {"/api/v1/exports/job-succeeded/file", "", []int{401, 401, 401, 403, 200, 200, 403, 200, 403, 404, 404, 404, 404}},
 	"DELETE /api/v1/exports/:id":         {"/api/v1/exports/job-succeeded", "", []int{401, 401, 401, 403, 409, 409, 403, 409, 403, 404, 404, 404, 404}},
+	"POST /api/v1/exports/:id/again":     {"/api/v1/exports/job-succeeded/again", "", []int{401, 401, 401, 403, 202, 202, 403, 202, 403, 404, 404, 404, 404}},
+	"POST /api/v1/exports/:id/link":      {"/api/v1/exports/job-succeeded/link", "", []int{401, 401, 401, 403, 201, 201, 403, 201, 403, 404, 404, 404, 404}},
+	"POST /api/v1/exports/preflight":     {"/api/v1/exports/preflight", `{"columns":["id"]}`, []int{401, 401, 401, 200, 200, 200, 403, 200, 403, 200, 200, 200, 200}},
+	"GET /api/v1/files/:token":           open("/api/v1/files/AAAA", 404),
+	"HEAD /api/v1/files/:token":          open("/api/v1/files/AAAA", 404),
 	"GET /api/v1/audit":                  {"/api/v1/audit", "", auditors},
 	"GET /api/v1/audit.csv":              {"/api/v1/audit.csv", "", auditors},
 	"GET /api/v1/audit/reservations/:id": {"/api/v1/audit/reservations/1", "", auditors},
@@ -99,6 +104,7 @@ func TestEveryRouteIsForThoseWhoMay(t *testing.T) {
 	change := audited(&fakeAudit{}, func(w *world, c *gateway.Config) {
 		job := jobIn(export.Succeeded)
 		job.RequestedBy, job.Request.FileName = "owner", "JOBMARK.xlsx"
+		job.Scope.Properties = []int64{ourProperty}
 		w.jobs = newJobs(job)
 		w.files.files["k"] = fileBytes
 		c.Identity, c.SignIn = in, in

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,7 +21,10 @@ import (
 // compare-and-set: one UPDATE whose WHERE names the state that it expects, and
 // whose count of rows says whether it happened. So no write needs a lock or a
 // transaction, and of any number of racing writers one wins.
-type Jobs struct{ db *DB }
+type Jobs struct {
+	db      *DB
+	maxLive int // jobs of one requester that may be alive; 0: no bound
+}
 
 // NewJobs gives the jobs of the database.
 func NewJobs(db *DB) *Jobs { return &Jobs{db: db} }
@@ -36,13 +40,22 @@ const insertTries = 5
 // Insert stores a new job, or finds the one that it would repeat: the one that
 // the same requester asked under the same idempotency key ("" for none), or the
 // one of an equal request that is still alive; created is false then. The same
-// key for another request is a Conflict, as is a job id that is taken.
+// key for another request is a Conflict, as is a job id that is taken. A requester
+// who has as many live jobs as Limited allows gets TooMany.
 func (j *Jobs) Insert(ctx context.Context, job export.Job, idempotencyKey string) (stored export.Job, created bool, err error) {
 	row, err := rowOf(job, idempotencyKey)
 	if err != nil {
 		return export.Job{}, false, err
 	}
-	for range insertTries {
+	for range insertTries + j.maxLive {
+		slot, full, slotErr := j.freeSlot(ctx, job.RequestedBy)
+		if slotErr != nil {
+			return export.Job{}, false, slotErr
+		}
+		if full {
+			return j.repeatedAtBound(ctx, row)
+		}
+		row.columns["slot"] = slot
 		err = j.table(ctx).Create(row.columns).Error
 		if err == nil {
 			stored, err = j.Get(ctx, job.ID)
@@ -150,11 +163,16 @@ func requestKey(job export.Job) (key string, text jobText, err error) {
 // Cancel ends a queued or running job; changed is false if it had ended before.
 // An unknown job is NotFound.
 func (j *Jobs) Cancel(ctx context.Context, id string, at time.Time) (job export.Job, changed bool, err error) {
-	done := j.table(ctx).Where("id = ? AND status IN ?", id, []string{string(export.Queued), string(export.Running)}).
-		Updates(map[string]any{
-			"status": string(export.Canceled), "phase": "", "active_key": nil,
-			"lease_until": nil, "finished_at": moment{at},
-		})
+	return j.end(ctx, id, at, map[string]any{})
+}
+
+// end cancels a job that is alive and sets what else is given.
+func (j *Jobs) end(ctx context.Context, id string, at time.Time, set map[string]any) (job export.Job, changed bool, err error) {
+	maps.Copy(set, map[string]any{
+		"status": string(export.Canceled), "phase": "", "active_key": nil,
+		"lease_until": nil, "finished_at": moment{at},
+	})
+	done := j.table(ctx).Where("id = ? AND status IN ?", id, []string{string(export.Queued), string(export.Running)}).Updates(set)
 	if done.Error != nil {
 		return export.Job{}, false, mapError(ctx, "cancel a job", done.Error)
 	}

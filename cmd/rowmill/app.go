@@ -17,6 +17,7 @@ import (
 
 	"rowmill/export"
 	"rowmill/gateway"
+	"rowmill/grants"
 	"rowmill/internal/blob"
 	"rowmill/internal/config"
 	"rowmill/internal/embedded"
@@ -34,6 +35,7 @@ type app struct {
 
 	db    *repository.DB
 	jobs  *repository.Jobs
+	holds *grants.Keeper // jobs to what their owners may do
 	files *blob.Store
 	queue *jobs.Queue
 
@@ -96,6 +98,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 		return nil
 	}
 	a.jobs = repository.NewJobs(a.db)
+	a.holds = newKeeper(a.db, a.log)
 	if a.files, err = openFiles(ctx, a.cfg); err != nil {
 		return err
 	}
@@ -172,8 +175,8 @@ func (a *app) openGateway(ctx context.Context) error {
 		return err
 	}
 	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
-		Pages: pages,
-		Jobs:  a.jobs, Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
+		Pages: pages, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
+		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
 		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
 		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
@@ -271,7 +274,7 @@ func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 		return err
 	}
 	worker := jobs.NewWorker(jobs.WorkerConfig{
-		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, ID: workerID(),
+		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: workerID(),
 		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
 	})
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{

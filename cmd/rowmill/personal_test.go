@@ -14,9 +14,9 @@ import (
 
 	"rowmill/access"
 	"rowmill/export"
-	"rowmill/signin"
 	"rowmill/internal/exportclient"
 	"rowmill/repository"
+	"rowmill/signin"
 )
 
 // aGuest makes reservation 1 the guest's that the tests look for.

@@ -60,6 +60,12 @@ type Config struct {
 	SmallSlots   int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
 	SharedSlots  int           `name:"shared-slots" env:"ROWMILL_SHARED_SLOTS" default:"2" help:"Jobs of either size that run at once beside them."`
 	SmallRows    int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
+	MaxUserJobs  int           `name:"max-jobs-per-user" env:"ROWMILL_MAX_JOBS_PER_USER" default:"5" help:"Exports of one user that may wait or run at once; 0: no bound."`
+	MaxRows      int64         `name:"max-rows" env:"ROWMILL_MAX_ROWS" default:"0" help:"Most rows of one export, whoever asks; 0: no bound."`
+	CallRate     int           `name:"rate-per-second" env:"ROWMILL_RATE_PER_SECOND" default:"20" help:"Calls a second that a user may make in the long run; 0: no bound."`
+	CallBurst    int           `name:"rate-burst" env:"ROWMILL_RATE_BURST" default:"60" help:"Calls that a user may make at once."`
+	UserStreams  int           `name:"streams-per-user" env:"ROWMILL_STREAMS_PER_USER" default:"20" help:"Event streams that a user may have open; 0: no bound."`
+	TableTimeout time.Duration `name:"table-timeout" env:"ROWMILL_TABLE_TIMEOUT" default:"5s" help:"Limit of one call of the job table for a user who waits."`
 	JobTimeout   time.Duration `name:"job-timeout" env:"ROWMILL_JOB_TIMEOUT" default:"2h" help:"Limit of one attempt of a job."`
 	MaxFailures  int           `name:"max-failures" env:"ROWMILL_MAX_FAILURES" default:"5" help:"Attempts of a job that may fail before the job has failed."`
 	Lease        time.Duration `name:"lease" env:"ROWMILL_LEASE" default:"15s" help:"How long a silent worker keeps its job."`
@@ -107,6 +113,7 @@ func (c *Config) Check() error {
 	p.proxies(c)
 	p.stores(c)
 	p.numbers(c)
+	p.origins(c)
 	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "" || c.TimeZone == "Local" {
 		p.add("time-zone", "%q is not a known IANA time zone, like Asia/Seoul", c.TimeZone)
 	}
@@ -203,7 +210,9 @@ func (p *problems) numbers(c *Config) {
 		{"page-size", int64(c.PageSize), 1, 5000}, {"fetch-min", int64(c.FetchMin), 1, int64(c.FetchSlots)}, {"fetch-slots", int64(c.FetchSlots), 1, int64(c.FetchMax)}, {"fetch-max", int64(c.FetchMax), 1, 256},
 		{"encode-slots", int64(c.EncodeSlots), 0, 256},
 		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
-		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
+		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"max-jobs-per-user", int64(c.MaxUserJobs), 0, 1000},
+		{"max-rows", c.MaxRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
+		{"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
 	} {
 		if n.v < n.lo || n.v > n.hi {
 			p.add(n.flag, "%d is not between %d and %d", n.v, n.lo, n.hi)
@@ -213,7 +222,7 @@ func (p *problems) numbers(c *Config) {
 		flag      string
 		v, lo, hi time.Duration
 	}{
-		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
+		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"table-timeout", c.TableTimeout, 100 * time.Millisecond, time.Minute}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
 		{"report-every", c.ReportEvery, 10 * time.Millisecond, c.Lease / 4}, {"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
 		{"audit-retention", c.AuditRetention, 24 * time.Hour, 20 * 365 * 24 * time.Hour},
 		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},

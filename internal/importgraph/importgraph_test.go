@@ -54,6 +54,7 @@ func TestEveryRuleForbids(t *testing.T) {
 		"reservation":                 {"export", "repository", "internal/telemetry"},
 		"export/sheet":                {"export", "reservation", "internal/pool"},
 		"export":                      {"repository", "jobs", "gateway", "internal/blob", "internal/config"},
+		"grants":                      {"repository", "gateway", "jobs"},
 		"reservation/reservationhttp": {"repository", "gateway", "jobs"},
 		"repository":                  {"reservation/reservationhttp", "jobs", "gateway", "internal/config"},
 		"jobs":                        {"repository", "gateway", "reservation", "internal/embedded"},

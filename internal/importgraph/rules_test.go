@@ -29,12 +29,13 @@ var rules = map[string][]string{
 	"reservation":  {"access", "internal/fault", "internal/table"},
 	"export/sheet": {"internal/fault", "internal/table"},
 	"export":       with(leaves, "reservation", "export/sheet"),
+	"grants":       with(leaves, "audit", "export"),
 
 	// The adapters know the core and never each other.
 	"reservation/reservationhttp": with(leaves, "reservation", "export", "internal/httpedge"),
 	"repository":                  with(leaves, "audit", "reservation", "export", "export/sheet", "migrations", "ingest"),
 	"jobs":                        with(leaves, "export"),
-	"gateway":                     with(leaves, "audit", "export", "export/sheet", "reservation", "internal/httpedge"),
+	"gateway":                     with(leaves, "audit", "grants", "export", "export/sheet", "reservation", "internal/httpedge"),
 	"web":                         with(leaves, "audit", "export", "reservation"),
 	"internal/blob":               with(leaves, "export"),
 	"signin":                      {"access", "internal/fault", "internal/httpedge"},
