@@ -70,6 +70,8 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/config":             {"export"},
 		"internal/embedded":           {"internal/fault"},
 		"internal/testdb":             {"repository"},
+		"internal/browser":            {"gateway", "internal/testdb"},
+		"test/third_party/axecore":    {"internal/browser"},
 		"internal/exportclient":       {"gateway", "repository"},
 		"internal/bench":              {"gateway", "jobs", "internal/config"},
 	}
