@@ -5,10 +5,11 @@ GO ?= go
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BIN := bin/rowmill
 PKG ?= ./...
+FUZZTIME ?= 10m
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint fmt bench pgo clean
+.PHONY: help build run test fuzz lint fmt bench pgo clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,8 +20,12 @@ build: ## build the static binary bin/rowmill
 run: build ## build and run the demo: everything in one process, with sample data
 	$(BIN) demo
 
-test: ## run all tests, with the race detector, on a throw-away MariaDB and Redis; PKG=./export/... runs some
+test: ## run all tests, with the race detector, on a throw-away MariaDB and Redis, after a short fuzz run; PKG=./export/... runs some
+	test/fuzz.sh $(GO) 10000x $(PKG)
 	test/with-servers.sh $(GO) test -race -count=1 -timeout=15m $(PKG)
+
+fuzz: ## run each fuzz target for FUZZTIME (10m); PKG=./gateway runs some
+	test/fuzz.sh $(GO) $(FUZZTIME) $(PKG)
 
 lint: ## check the code with golangci-lint (.golangci.yml), and the scripts with shellcheck if it is there
 	$(GO) run $(GOLANGCI_LINT) run $(PKG)

@@ -54,9 +54,10 @@ func named(job export.Job) export.Request {
 
 // safeStem gives name without its xlsx or csv suffix and without what a file
 // system or a reader could take for something else. Composed (NFC), so that
-// Hangul typed on a Mac is not shown as loose letters elsewhere.
+// Hangul typed on a Mac is not shown as loose letters elsewhere; and once more when
+// what stood between two letters is gone.
 func safeStem(name string) string {
-	name = strings.Map(func(c rune) rune {
+	name = norm.NFC.String(strings.Map(func(c rune) rune {
 		switch {
 		case strings.ContainsRune(`/\:*?"<>|`, c):
 			return '_'
@@ -66,7 +67,7 @@ func safeStem(name string) string {
 			return ' '
 		}
 		return c
-	}, norm.NFC.String(name))
+	}, norm.NFC.String(name)))
 	if ext := path.Ext(name); strings.EqualFold(ext, ".xlsx") || strings.EqualFold(ext, ".csv") {
 		name = strings.TrimSuffix(name, ext)
 	}

@@ -108,8 +108,8 @@ func wantProblem(t *testing.T, rec *httptest.ResponseRecorder, status int, kind 
 		t.Fatalf("got %d %s, want a %d problem\n%s", rec.Code, rec.Header().Get("Content-Type"), status, rec.Body)
 	}
 	p := decode[gateway.Problem](t, rec.Body)
-	if p.Type != "urn:rowmill:problem:"+kind || p.Status != status || p.Title == "" || p.Detail == "" {
-		t.Errorf("problem %+v, want kind %s and status %d, with title and detail", p, kind, status)
+	if p.Type != "urn:rowmill:problem:"+kind || p.Status != status || p.Title == "" || p.Detail == "" || p.Message != p.Detail {
+		t.Errorf("problem %+v, want kind %s and status %d, with title, detail and the same message", p, kind, status)
 	}
 	if p.RequestID == "" || p.RequestID != rec.Header().Get("X-Request-Id") {
 		t.Errorf("problem has request id %q, header %q", p.RequestID, rec.Header().Get("X-Request-Id"))

@@ -22,6 +22,7 @@ type Problem struct {
 	Title     string        `json:"title" doc:"The status in words"`
 	Status    int           `json:"status" doc:"The HTTP status"`
 	Detail    string        `json:"detail,omitempty" doc:"What went wrong this time"`
+	Message   string        `json:"message,omitempty" doc:"The detail again, under the name by which refine and react-admin show it"`
 	RequestID string        `json:"request_id,omitempty" doc:"What the log knows this call by"`
 	Errors    []ProblemItem `json:"errors,omitempty" nullable:"false" doc:"Each part of the input that is wrong, or each dependency that fails"`
 
@@ -33,6 +34,12 @@ type ProblemItem struct {
 	Name     string `json:"name" doc:"The parameter or property, as the caller wrote it"`
 	Location string `json:"location,omitempty" doc:"Where it is" example:"body.columns[2]"`
 	Message  string `json:"message" doc:"What is wrong with it and what would be right"`
+}
+
+// say sets what the caller reads.
+func (p *Problem) say(detail string) *Problem {
+	p.Detail, p.Message = detail, detail
+	return p
 }
 
 // Error gives the detail. It and the other methods are what huma asks of an error.
@@ -115,10 +122,8 @@ func statusProblem(ctx context.Context, status int, detail string) *Problem {
 	if !ok {
 		kind = fault.Internal.String()
 	}
-	return &Problem{
-		Type: httpedge.ProblemSpace + kind, Title: http.StatusText(status), Status: status,
-		Detail: detail, RequestID: requestOf(ctx).id,
-	}
+	p := &Problem{Type: httpedge.ProblemSpace + kind, Title: http.StatusText(status), Status: status, RequestID: requestOf(ctx).id}
+	return p.say(detail)
 }
 
 func httpDetail(he *echo.HTTPError) string {
@@ -175,11 +180,10 @@ func ownProblems(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	p := statusProblem(ctx.Context(), plainStatus(e.Status), e.Detail)
 	if e.Detail == "validation failed" {
-		p.Detail = "The request is not valid."
+		p.say("The request is not valid.")
 	}
 	if e.Status >= http.StatusInternalServerError {
-		p.Detail = fault.Message(e)
-		return p, nil
+		return p.say(fault.Message(e)), nil
 	}
 	for _, d := range e.Errors {
 		message := d.Message

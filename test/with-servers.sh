@@ -25,6 +25,9 @@ missing_packages() {
 	has soffice && [[ -e $(dirname "$(readlink -f "$(command -v soffice)")")/libsclo.so ]] || echo libreoffice-calc
 	has gcc && [[ -e /usr/include/stdlib.h ]] || echo gcc libc6-dev
 	/usr/bin/python3 -c 'import openpyxl' >/dev/null 2>&1 || echo python3-openpyxl
+	has chromium || echo chromium
+	has node || echo nodejs
+	has npm || echo npm
 }
 
 install_packages() {

@@ -19,12 +19,13 @@ import (
 	"go.uber.org/goleak"
 
 	"rowmill/export"
+	"rowmill/internal/browser"
 	"rowmill/internal/exportclient"
 	"rowmill/internal/testdb"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(testdb.Around(m), goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(testdb.Around(browser.Around(m)), goleak.Cleanup(func(code int) {
 		if err := os.RemoveAll(binaryDir); err != nil {
 			panic(err)
 		}

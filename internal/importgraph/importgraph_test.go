@@ -75,6 +75,8 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/testdb":             {"repository"},
 		"internal/testoidc":           {"signin", "gateway"},
 		"signin":                      {"gateway", "audit", "repository", "internal/config"},
+		"internal/browser":            {"gateway", "internal/testdb"},
+		"test/third_party/axecore":    {"internal/browser"},
 		"internal/exportclient":       {"gateway", "repository"},
 		"internal/bench":              {"gateway", "jobs", "internal/config"},
 	}
