@@ -291,3 +291,19 @@ func TestABrokenDownloadIsTakenUpByTheCommandItNames(t *testing.T) {
 		t.Errorf("there are %d jobs", n)
 	}
 }
+
+func TestAFileWithoutANameIsNamedByTheJobsFormat(t *testing.T) {
+	a, c := boot(t, 50, nil)
+	job, err := c.Submit(t.Context(), exportclient.Order{Format: "csv"}, "named")
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitJob(t, c, job.ID, ended)
+	t.Chdir(t.TempDir())
+	for file, args := range map[string][]string{"reservations.csv": {"--resume=" + job.ID}, "reservations.xlsx": nil} {
+		rowmill(t.Context(), t, 0, append([]string{"export", "--gateway=" + a.gateway.url(), "--token=" + testToken}, args...)...)
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("export %v: %v", args, err)
+		}
+	}
+}

@@ -44,12 +44,8 @@ func (e exportCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	out := e.Out
-	if out == "" {
-		out = "reservations." + e.Format
-	}
 	c := exportclient.New(e.Gateway, token)
-	_, err = fetchFile(ctx, s, c, order, e.Resume, out)
+	_, err = fetchFile(ctx, s, c, order, e.Resume, e.Out)
 	return err
 }
 
@@ -70,7 +66,8 @@ func (e exportCmd) order() (exportclient.Order, error) {
 }
 
 // fetchFile asks for a file, or takes up the job resume, shows its progress and
-// downloads it. If ctx ends before the job has, the job is canceled.
+// downloads it to out; "" names the file by the job's format. If ctx ends before
+// the job has, the job is canceled.
 func fetchFile(ctx context.Context, s streams, c *exportclient.Client, o exportclient.Order, resume, out string) (exportclient.Job, error) {
 	job := exportclient.Job{ID: resume}
 	if resume == "" {
@@ -83,6 +80,9 @@ func fetchFile(ctx context.Context, s streams, c *exportclient.Client, o exportc
 	job, err := follow(ctx, s, c, url.PathEscape(job.ID))
 	if err != nil {
 		return job, err
+	}
+	if out == "" { // the job knows its format, also one of long ago
+		out = "reservations." + filepath.Base(string(job.Request.Format))
 	}
 	if err := c.Download(ctx, job, out); err != nil {
 		return job, fmt.Errorf("%w\nTake it up again with: rowmill export --resume %s --out %s", err, job.ID, out)

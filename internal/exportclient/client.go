@@ -60,6 +60,7 @@ type Job struct {
 	Failure      *export.Failure `json:"failure"`
 	Receipt      *export.Receipt `json:"receipt"`
 	Personal     bool            `json:"personal"`
+	Request      export.Request  `json:"request"` // with every default written out
 }
 
 // Notice is a thing to know that is no failure, such as that nobody works on the job.
