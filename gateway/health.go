@@ -5,16 +5,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"rowmill/internal/fault"
+	"rowmill/internal/httpedge"
 )
-
-// checkTimeout is how long a dependency may take to say that it is well.
-const checkTimeout = 2 * time.Second
 
 // Health says that a process or its dependencies are well.
 type Health struct {
@@ -32,7 +28,7 @@ func (s *Server) readyz(ctx context.Context, _ *struct{}) (*healthOutput, error)
 	if s.isDraining() {
 		return nil, fault.New(fault.Unavailable, "The server is shutting down.")
 	}
-	failed := s.runChecks(ctx)
+	failed := httpedge.Failing(ctx, s.cfg.Checks)
 	if len(failed) > 0 {
 		p := problemOf(ctx, fault.New(fault.Unavailable, "Not ready: a dependency does not answer, or is not as it must be."))
 		for _, name := range slices.Sorted(maps.Keys(failed)) {
@@ -46,28 +42,6 @@ func (s *Server) readyz(ctx context.Context, _ *struct{}) (*healthOutput, error)
 		out.Body.Checks[name] = "ok"
 	}
 	return out, nil
-}
-
-// runChecks asks every dependency at once and gives the errors of those that fail.
-func (s *Server) runChecks(ctx context.Context) map[string]error {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	var (
-		wg     sync.WaitGroup
-		mu     sync.Mutex
-		failed = map[string]error{}
-	)
-	for name, check := range s.cfg.Checks {
-		wg.Go(func() {
-			if err := check(ctx); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed[name] = err
-			}
-		})
-	}
-	wg.Wait()
-	return failed
 }
 
 func (s *Server) healthRoutes() {

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/pprof"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,6 +23,7 @@ import (
 	"rowmill/internal/blob"
 	"rowmill/internal/config"
 	"rowmill/internal/embedded"
+	"rowmill/internal/httpedge"
 	"rowmill/internal/pool"
 	"rowmill/jobs"
 	"rowmill/repository"
@@ -219,12 +222,13 @@ func (a *app) openAdmin(ctx context.Context) (err error) {
 }
 
 func (a *app) readyz(w http.ResponseWriter, r *http.Request) {
-	for name, check := range a.checks() {
-		if err := check(r.Context()); err != nil {
-			a.log.WarnContext(r.Context(), "not ready", "dependency", name, "error", err)
-			http.Error(w, name+" is not ready", http.StatusServiceUnavailable)
-			return
+	if failed := httpedge.Failing(r.Context(), a.checks()); len(failed) > 0 {
+		names := slices.Sorted(maps.Keys(failed))
+		for _, name := range names {
+			a.log.WarnContext(r.Context(), "not ready", "dependency", name, "error", failed[name])
 		}
+		http.Error(w, strings.Join(names, " is not ready, ")+" is not ready", http.StatusServiceUnavailable)
+		return
 	}
 	_, _ = w.Write([]byte("ready\n")) // a client that has gone does not care
 }
