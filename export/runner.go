@@ -25,7 +25,7 @@ type Config struct {
 	// Shared by all jobs: how many pages are read from the sources at once, and how
 	// many chunks are encoded.
 	Fetch, Encode *pool.Pool
-	Window        int // pages of a job that are asked for or wait to be encoded; default 6
+	Window        int // pages of a job that are asked for or wait to be encoded; default 8
 
 	ReportEvery time.Duration // default 500 ms
 	Lease       time.Duration // how long a silent worker keeps its job; default 15 s
@@ -36,7 +36,7 @@ type Config struct {
 
 // Defaults of a Config.
 const (
-	DefaultWindow      = 6
+	DefaultWindow      = 8 // as many as the fetch pool grows to, so that one job alone can use it
 	DefaultReportEvery = 500 * time.Millisecond
 	DefaultLease       = 15 * time.Second
 	DefaultRetention   = 7 * 24 * time.Hour

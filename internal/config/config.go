@@ -55,7 +55,7 @@ type Config struct {
 	FetchSlots   int           `name:"fetch-slots" env:"ROWMILL_FETCH_SLOTS" default:"4" help:"Pages fetched at once to begin with; then it follows the API's latency."`
 	FetchMax     int           `name:"fetch-max" env:"ROWMILL_FETCH_MAX" default:"8" help:"Pages fetched at once when the API bears it."`
 	EncodeSlots  int           `name:"encode-slots" env:"ROWMILL_ENCODE_SLOTS" default:"0" help:"Pages encoded at once by this process; 0: one a core."`
-	Window       int           `name:"window" env:"ROWMILL_WINDOW" default:"6" help:"Pages a job fetches ahead of those that are encoded."`
+	Window       int           `name:"window" env:"ROWMILL_WINDOW" default:"8" help:"Pages a job fetches ahead of those that are encoded."`
 	GCPercent    int           `name:"gc-percent" env:"ROWMILL_GC_PERCENT" default:"150" help:"Garbage collector's target, as GOGC: more is faster and takes more memory."`
 	SmallSlots   int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
 	SharedSlots  int           `name:"shared-slots" env:"ROWMILL_SHARED_SLOTS" default:"2" help:"Jobs of either size that run at once beside them."`

@@ -33,6 +33,9 @@ func TestTheDefaultsAreValidAndEmbedded(t *testing.T) {
 	if err := c.Check(); err != nil {
 		t.Errorf("the defaults are not valid: %v", err)
 	}
+	if c.Window < c.FetchMax {
+		t.Errorf("one job alone has %d pages under way, and never uses the %d fetches", c.Window, c.FetchMax)
+	}
 	if !c.Embedded() || c.PageSize != 1000 || c.Lease != 15*time.Second || len(c.Roles) != 3 {
 		t.Errorf("got %+v", c)
 	}
