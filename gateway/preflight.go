@@ -48,7 +48,7 @@ type preflightOutput struct{ Body Preflight }
 
 func (s *Server) preflight(ctx context.Context, in *preflightInput) (*preflightOutput, error) {
 	r := in.request
-	scope, err := scopeOf(ctx, in.Body.Personal)
+	scope, err := s.orders.scope(ctx, in.Body.Personal)
 	if err == nil {
 		err = checkScope(r, scope)
 	}

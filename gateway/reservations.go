@@ -38,7 +38,7 @@ func (s *Server) listReservations(ctx context.Context, in *rawQuery) (*listOutpu
 	if err != nil {
 		return nil, err
 	}
-	if q.query.Scope, err = scopeOf(ctx, q.personal); err != nil {
+	if q.query.Scope, err = s.orders.scope(ctx, q.personal); err != nil {
 		return nil, err
 	}
 	if err := q.query.Check(); err != nil {
@@ -74,7 +74,7 @@ func (s *Server) getReservation(ctx context.Context, in *reservationInput) (*byt
 	if len(p.wrong) > 0 {
 		return nil, fault.InvalidFields("The fields are not valid.", p.wrong...)
 	}
-	scope, err := scopeOf(ctx, in.Personal)
+	scope, err := s.orders.scope(ctx, in.Personal)
 	if err != nil {
 		return nil, err
 	}

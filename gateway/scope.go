@@ -31,7 +31,7 @@ func scopeOf(ctx context.Context, personal bool) (access.Scope, error) {
 // the permission to read them and, where a column holds some, a reason; without
 // them no row may be selected or ordered by them.
 func (o *orders) allow(ctx context.Context, order Order, r export.Request) (access.Scope, error) {
-	scope, err := scopeOf(ctx, order.Personal)
+	scope, err := o.scope(ctx, order.Personal)
 	if err != nil {
 		return access.Scope{}, err
 	}
