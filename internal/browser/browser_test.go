@@ -254,7 +254,7 @@ func TestDownloadsAreWaitedForWhole(t *testing.T) {
 
 // The Chromium of a process ends with its last user, with all its children and its files.
 func TestNothingOfAChromiumIsLeft(t *testing.T) {
-	dir, err := os.MkdirTemp("", "left-*") // a test's own is too long for a socket's path
+	dir, err := os.MkdirTemp("", "left-*") //nolint:usetesting // a test's own is too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,9 @@ func TestNothingOfAChromiumIsLeft(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 	c := &chromium{}
 	t.Run("use", func(t *testing.T) {
-		newPage(t, c.use(t), Options{}).Open("about:blank")
+		p := &Page{t: t, watcher: newWatcher()}
+		p.openTab(c.use(t))
+		p.Open("about:blank")
 		if n := len(processes(t, dir)); n < 2 {
 			t.Errorf("%d processes: nothing is shown", n)
 		}

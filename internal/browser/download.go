@@ -47,7 +47,7 @@ func (p *Page) Download(dir string, cause func()) (path string) {
 // download of this page begins and ends.
 func (p *Page) hearDownload(ctx context.Context, dir string, begun chan<- browser.EventDownloadWillBegin, ended chan<- browser.EventDownloadProgress) {
 	p.t.Helper()
-	c := chromedp.FromContext(p.ctx)
+	c := chromedp.FromContext(ctx)
 	on, guid := true, "" // guid: of the download that this page began
 	err := chromedp.ListenBrowser(ctx, func(event any) {
 		switch e := event.(type) {
