@@ -1,6 +1,9 @@
 package access_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,5 +62,43 @@ func TestOnlyWhoMayReadItIsShownPersonalData(t *testing.T) {
 	p.Permissions = append(p.Permissions, access.ReadPersonal)
 	if !p.Scope(true).Personal || p.Scope(false).Personal {
 		t.Error("personal data are shown when they were asked for and may be read, and only then")
+	}
+}
+
+func TestAPolicyIsReadWholeOrNotAtAll(t *testing.T) {
+	got, err := access.ReadPolicy(strings.NewReader(`{"clerk":{"permissions":["reservations:read","exports:create"],"max_rows":5},"nobody":{"permissions":[]}}`))
+	want := access.Policy{
+		"clerk":  {Permissions: []access.Permission{access.ReadReservations, access.CreateExports}, MaxRows: 5},
+		"nobody": {Permissions: []access.Permission{}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for name, text := range map[string]string{
+		"nothing":                       ``,
+		"no object":                     `["clerk"]`,
+		"no role":                       `{}`,
+		"null":                          `null`,
+		"a permission that is misspelt": `{"clerk":{"permissions":["export:create"]}}`,
+		"a property that is misspelt":   `{"clerk":{"permissions":[],"maxrows":5}}`,
+		"a bound below nought":          `{"clerk":{"permissions":[],"max_rows":-1}}`,
+		"a role without a name":         `{"":{"permissions":[]}}`,
+		"two policies":                  `{"clerk":{"permissions":[]}} {"clerk":{"permissions":[]}}`,
+		"more than a policy":            `{"clerk":{"permissions":[]}} x`,
+	} {
+		if p, err := access.ReadPolicy(strings.NewReader(text)); err == nil {
+			t.Errorf("%s is read as %v", name, p)
+		}
+	}
+}
+
+func TestTheDefaultPolicyIsOneThatCanBeWritten(t *testing.T) {
+	b, err := json.Marshal(access.DefaultPolicy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := access.ReadPolicy(bytes.NewReader(b))
+	if diff := cmp.Diff(access.DefaultPolicy(), got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

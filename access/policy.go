@@ -1,6 +1,10 @@
 package access
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"slices"
 )
 
@@ -45,4 +49,32 @@ func (p Policy) Grant(roles []string) (granted []Permission, maxRows int64) {
 		maxRows = 0
 	}
 	return granted, maxRows
+}
+
+// ReadPolicy reads a policy in JSON: an object of roles by name. What it does not
+// know is an error: a permission that is misspelt must not be missed silently.
+func ReadPolicy(r io.Reader) (Policy, error) {
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	var p Policy
+	if err := d.Decode(&p); err != nil {
+		return nil, fmt.Errorf("read the policy: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the policy goes on after its end")
+	}
+	if len(p) == 0 {
+		return nil, errors.New("the policy has no role")
+	}
+	for name, role := range p {
+		if name == "" || role.MaxRows < 0 {
+			return nil, fmt.Errorf("role %q: it has no name, or max_rows is negative", name)
+		}
+		for _, permission := range role.Permissions {
+			if !slices.Contains(Permissions(), permission) {
+				return nil, fmt.Errorf("role %q: there is no permission %q", name, permission)
+			}
+		}
+	}
+	return p, nil
 }

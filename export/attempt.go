@@ -43,7 +43,7 @@ func (a *attempt) make(ctx context.Context, key string) error {
 		return err
 	}
 	a.enter(PhaseSnapshot)
-	if a.snapshot, err = a.plan.dataset.Source.Snapshot(ctx, a.job.Request); err != nil {
+	if a.snapshot, err = a.plan.dataset.Source.Snapshot(ctx, a.job.Scope, a.job.Request); err != nil {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
 	a.receipt.SnapshotAt, a.receipt.Expected, a.receipt.Statements = a.snapshot.At, a.snapshot.Total, a.snapshot.Statements
@@ -59,6 +59,9 @@ func (a *attempt) make(ctx context.Context, key string) error {
 		return err
 	}
 	a.enter(PhasePublish)
+	if err := a.storeRows(ctx); err != nil {
+		return err
+	}
 	return a.publish(ctx, key)
 }
 
@@ -137,7 +140,7 @@ type fetched struct {
 // fetch reads a page. A page that does not account for each of its rows is a
 // fault, never the end of the data.
 func (a *attempt) fetch(ctx context.Context, t PageToken) (fetched, error) {
-	page, err := a.plan.dataset.Source.Fetch(ctx, t, a.plan.fields)
+	page, err := a.plan.dataset.Source.Fetch(ctx, a.job.Scope, t, a.plan.fields)
 	if err != nil {
 		return fetched{}, fmt.Errorf("fetch a page: %w", err)
 	}

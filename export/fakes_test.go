@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rowmill/access"
 	"rowmill/export"
 	"rowmill/internal/pool"
 	"rowmill/internal/table"
@@ -20,9 +21,19 @@ type source struct {
 	total, page int
 	snapshot    func() (export.Snapshot, error)
 	fetch       func(ctx context.Context, page int, rows []table.Row) (export.Page, error)
+
+	mu   sync.Mutex
+	seen []access.Scope // of each call
 }
 
-func (s *source) Snapshot(context.Context, export.Request) (export.Snapshot, error) {
+func (s *source) see(scope access.Scope) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, scope)
+}
+
+func (s *source) Snapshot(_ context.Context, scope access.Scope, _ export.Request) (export.Snapshot, error) {
+	s.see(scope)
 	if s.snapshot != nil {
 		return s.snapshot()
 	}
@@ -33,7 +44,8 @@ func (s *source) Snapshot(context.Context, export.Request) (export.Snapshot, err
 	return snap, nil
 }
 
-func (s *source) Fetch(ctx context.Context, t export.PageToken, fields []string) (export.Page, error) {
+func (s *source) Fetch(ctx context.Context, scope access.Scope, t export.PageToken, fields []string) (export.Page, error) {
+	s.see(scope)
 	first := int(t.Token[0]) * s.page
 	rows := make([]table.Row, t.Rows)
 	for i := range rows {
@@ -58,6 +70,21 @@ type attempts struct {
 	succeed error        // the answer to a publishing that was stored
 	file    *export.File
 	receipt *export.Receipt
+	put     func() error   // nil: stored
+	rows    *export.RowSet // stored before the file was published
+}
+
+// Put implements export.RowSets.
+func (a *attempts) Put(_ context.Context, _ export.Fence, set export.RowSet) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.put != nil {
+		return a.put()
+	}
+	if a.file == nil {
+		a.rows = &set
+	}
+	return nil
 }
 
 func (a *attempts) Report(_ context.Context, _ export.Fence, p export.Progress, _ time.Time) error {
@@ -168,11 +195,11 @@ func newBench(t *testing.T, s *source) *bench {
 	b := &bench{source: s, attempts: &attempts{}, files: &memory{files: map[string][]byte{}}}
 	columns := []export.Column{
 		{Key: "id", Titles: map[string]string{"en": "ID", "ko": "번호"}, Type: table.Integer, Width: 8, Fields: []string{"id"}},
-		{Key: "guest", Titles: map[string]string{"en": "Guest", "ko": "고객"}, Type: table.Text, Width: 8, Fields: []string{"guest"}},
+		{Key: "guest", Titles: map[string]string{"en": "Guest", "ko": "고객"}, Type: table.Text, Width: 8, Fields: []string{"guest"}, Personal: "name"},
 	}
 	var err error
 	b.Runner, err = export.NewRunner(export.Config{
-		Datasets: []export.Dataset{{Name: "rows", Columns: columns, Source: s}}, Attempts: b.attempts, Files: b.files, Logger: slog.New(slog.DiscardHandler),
+		Datasets: []export.Dataset{{Name: "rows", Columns: columns, Source: s}}, Attempts: b.attempts, Files: b.files, RowSets: b.attempts, Logger: slog.New(slog.DiscardHandler),
 		Fetch: pool.New(3), Encode: pool.New(2), Window: 4, ReportEvery: 10 * time.Millisecond, Lease: time.Second,
 	})
 	if err != nil {

@@ -19,6 +19,7 @@ type Config struct {
 	Datasets []Dataset
 	Attempts Attempts
 	Files    Files
+	RowSets  RowSets
 	Logger   *slog.Logger
 
 	// Shared by all jobs: how many pages are read from the sources at once, and how
@@ -47,7 +48,7 @@ func (c Config) Validate() error {
 	for _, x := range []struct {
 		missing bool
 		name    string
-	}{{len(c.Datasets) == 0, "Datasets"}, {c.Attempts == nil, "Attempts"}, {c.Files == nil, "Files"}, {c.Logger == nil, "Logger"}, {c.Fetch == nil, "Fetch"}, {c.Encode == nil, "Encode"}} {
+	}{{len(c.Datasets) == 0, "Datasets"}, {c.Attempts == nil, "Attempts"}, {c.Files == nil, "Files"}, {c.RowSets == nil, "RowSets"}, {c.Logger == nil, "Logger"}, {c.Fetch == nil, "Fetch"}, {c.Encode == nil, "Encode"}} {
 		if x.missing {
 			errs = append(errs, fmt.Errorf("export: Config.%s is missing", x.name))
 		}

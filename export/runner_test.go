@@ -155,6 +155,7 @@ func TestAFaultEndsInNoFile(t *testing.T) {
 		}, "panic: boom"},
 		{"the store is full at the last bytes", func(b *bench) { b.files.limit = 1205 }, "full"},
 		{"the store loses a byte", func(b *bench) { b.files.damage = func(p []byte) { p[len(p)/2] ^= 1 } }, "other bytes than it was given"},
+		{"which rows are in the file cannot be stored", func(b *bench) { b.attempts.put = func() error { return broken } }, "broken"},
 		{"the job has been canceled", func(b *bench) { b.attempts.cancel() }, export.ErrFenced.Error()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -297,7 +298,7 @@ func TestColumnsComeInTheOrderAsked(t *testing.T) {
 
 func TestAnIncompleteConfigSaysAllThatIsMissing(t *testing.T) {
 	_, err := export.NewRunner(export.Config{Lease: time.Second, ReportEvery: time.Second})
-	for _, want := range []string{"Datasets", "Attempts", "Files", "Logger", "Fetch", "Encode", "Lease"} {
+	for _, want := range []string{"Datasets", "Attempts", "Files", "RowSets", "Logger", "Fetch", "Encode", "Lease"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %s: %v", want, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"rowmill/access"
 	"rowmill/internal/table"
 )
 
@@ -68,10 +69,11 @@ type Page struct {
 }
 
 // Source gives a dataset's rows. It retries what may be retried; an error it
-// returns ends the attempt.
+// returns ends the attempt. It gives no more than the scope shows: a row of the
+// snapshot that is outside of it is deleted, as far as its page tells.
 type Source interface {
-	Snapshot(ctx context.Context, r Request) (Snapshot, error)
-	Fetch(ctx context.Context, t PageToken, fields []string) (Page, error)
+	Snapshot(ctx context.Context, scope access.Scope, r Request) (Snapshot, error)
+	Fetch(ctx context.Context, scope access.Scope, t PageToken, fields []string) (Page, error)
 }
 
 // Files keeps published files.

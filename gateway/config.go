@@ -3,15 +3,21 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
+	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
 	"rowmill/audit"
 	"rowmill/export"
+	"rowmill/export/sheet"
+	"rowmill/grants"
 	"rowmill/reservation"
 )
 
@@ -31,6 +37,8 @@ type Board interface {
 	// Ahead gives the queued jobs that come before job in its queue.
 	Ahead(ctx context.Context, job export.Job) (int64, error)
 	Workers(ctx context.Context, at time.Time) (export.Workers, error)
+	// Measured gives what the last exports of the dataset and format have cost.
+	Measured(ctx context.Context, dataset string, format sheet.Format) ([]export.Measured, error)
 }
 
 // Queue carries jobs to the workers.
@@ -52,8 +60,20 @@ type Files interface {
 	Open(ctx context.Context, key string) (export.Reader, error)
 }
 
-// Config is what a gateway needs. The interfaces, Datasets and Token are
-// required; the rest has defaults.
+// AuditLog gives what was recorded.
+type AuditLog interface {
+	List(ctx context.Context, q audit.Query) ([]audit.Event, error)
+	// All gives all events of the query, newest first, whatever its Before and Limit.
+	All(ctx context.Context, q audit.Query) iter.Seq2[audit.Event, error]
+}
+
+// Takers tells which files a row went out in.
+type Takers interface {
+	Takers(ctx context.Context, q audit.TakersQuery) ([]audit.Taking, error)
+}
+
+// Config is what a gateway needs. The interfaces and Datasets are required; the
+// rest has defaults.
 type Config struct {
 	Jobs         Jobs
 	Board        Board
@@ -62,9 +82,26 @@ type Config struct {
 	Files        Files
 	Datasets     []export.Dataset
 	Audit        audit.Recorder // nil: nothing is kept
+	AuditLog     AuditLog       // nil, or Takers nil: the audit cannot be read
+	Takers       Takers
+	Pages        http.Handler // of the backoffice; nil: there are none
 
-	// Token is the bearer token of the one user there is, Subject.
-	Token string
+	// TrustedProxies are the networks whose X-Forwarded-For says who calls. Default none.
+	TrustedProxies []netip.Prefix
+
+	Identity    Identity
+	SignIn      http.Handler // serves /auth/; nil: nobody signs in
+	Development bool         // callers choose their role by SignIn, and are told so
+
+	// Grants and Live hold each caller's exports to what they may do now. Both or
+	// neither.
+	Grants grants.Store
+	Live   grants.Jobs
+	Limits Limits
+	// LinkKey signs the links to files, the same for every gateway; at least 32
+	// bytes. Default: a random one, under which links end with the process.
+	LinkKey []byte
+
 	// Checks are what /readyz asks, by the name of the dependency.
 	Checks map[string]func(ctx context.Context) error
 
@@ -91,8 +128,7 @@ type Config struct {
 	MaxStreams int
 }
 
-// Subject is the requester that the token stands for.
-const Subject = "developer"
+const minLinkKey = 32 // bytes
 
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
@@ -107,6 +143,11 @@ func (c Config) withDefaults() Config {
 	c.DefaultLanguage = cmp.Or(c.DefaultLanguage, "en")
 	c.PollInterval = cmp.Or(c.PollInterval, 500*time.Millisecond)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 200)
+	c.Limits = c.Limits.withDefaults()
+	if len(c.LinkKey) == 0 {
+		c.LinkKey = make([]byte, minLinkKey)
+		_, _ = rand.Read(c.LinkKey) // it never fails
+	}
 	return c
 }
 
@@ -124,10 +165,15 @@ func (c Config) Validate() error {
 	require(c.Reservations != nil, "Reservations is missing")
 	require(c.Files != nil, "Files is missing")
 	require(len(c.Datasets) > 0, "Datasets is empty")
-	require(c.Token != "", "Token is empty")
+	require(c.Identity != nil, "Identity is missing")
 	require(c.SmallRows >= 0, "SmallRows is negative")
 	require(c.PollInterval > 0, "PollInterval is not positive")
 	require(c.MaxStreams > 0, "MaxStreams is not positive")
+	require(len(c.LinkKey) >= minLinkKey, "LinkKey is shorter than 32 bytes")
+	require((c.Grants == nil) == (c.Live == nil), "Grants and Live go together")
+	if err := c.Limits.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	require(c.DefaultLanguage == "ko" || c.DefaultLanguage == "en", `DefaultLanguage is neither "ko" nor "en"`)
 	if _, err := location(c.DefaultTimeZone); err != nil {
 		errs = append(errs, fmt.Errorf("DefaultTimeZone: %w", err))

@@ -13,10 +13,12 @@ import (
 
 // listQuery is a list as a caller asks for it in json-server's dialect.
 type listQuery struct {
-	query   reservation.Query
+	query   reservation.Query // its scope is the caller's to be given
 	window  reservation.Window
 	bounded bool // the caller has named the window
 	fields  []reservation.Field
+
+	personal bool // the caller wants personal data in the clear
 }
 
 // pageLimit is json-server's own page size where _page comes without _limit.
@@ -34,6 +36,7 @@ func parseList(raw string) (listQuery, error) {
 		fields: p.fields("_fields", reservation.DefaultFields()),
 	}
 	q.window, q.bounded = p.window()
+	q.personal = p.flag("personal")
 	q.query.Filter, err = reservation.ParseFilter(params) // what is left
 	p.add(err)
 	if len(p.wrong) > 0 {
@@ -69,6 +72,15 @@ func (p *listParams) take(name string) (value string, given bool) {
 		return "", false
 	}
 	return values[0], true
+}
+
+// flag takes a parameter that is true or false; false if it is not given.
+func (p *listParams) flag(name string) bool {
+	text, given := p.take(name)
+	if given && text != "true" && text != "false" {
+		p.fail(name, "%q is neither true nor false", text)
+	}
+	return text == "true"
 }
 
 // number takes a parameter that is a whole number from least on.

@@ -47,7 +47,7 @@ func TestOnlyTheBearerOfTheTokenGetsIn(t *testing.T) {
 	t.Run("an unknown address says nothing to strangers", func(t *testing.T) {
 		wantProblem(t, w.call("GET", "/nowhere", "", "Authorization", ""), 401, "unauthorized")
 	})
-	for _, open := range []string{"/", "/livez", "/readyz", "/openapi.json"} {
+	for _, open := range []string{"/livez", "/readyz", "/openapi.json"} {
 		if rec := w.call("GET", open, "", "Authorization", ""); rec.Code != 200 {
 			t.Errorf("%s without a token: %d", open, rec.Code)
 		}
@@ -235,26 +235,4 @@ func TestReadyNamesTheDependencyThatFails(t *testing.T) {
 	delete(w.cfg.Checks, "redis")
 	w.Drain()
 	wantProblem(t, w.call("GET", "/readyz", ""), 503, "unavailable")
-}
-
-func TestLandingPageHoldsNoDataAndRunsNothing(t *testing.T) {
-	w := newWorld(t, func(_ *world, c *gateway.Config) { c.BaseURL = "https://rowmill.example" })
-	rec := w.call("GET", "/", "", "Authorization", "")
-	body := rec.Body.String()
-	for _, want := range []string{"https://rowmill.example", `href="/openapi.json"`, "/api/v1/exports", "7 days", "width=device-width"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	for _, not := range []string{"<script", "http-equiv", token} {
-		if strings.Contains(body, not) {
-			t.Errorf("the page has %q", not)
-		}
-	}
-	if csp := rec.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "style-src 'sha256-") {
-		t.Errorf("CSP %q", csp)
-	}
-	if ct := rec.Header().Get("Content-Type"); ct != "text/html; charset=utf-8" {
-		t.Errorf("Content-Type %q", ct)
-	}
 }

@@ -30,13 +30,12 @@ func (s *Server) exportEvents(ctx context.Context, in *jobInput) (*huma.StreamRe
 	if s.isDraining() {
 		return nil, fault.New(fault.Unavailable, "The server is shutting down. Connect again.")
 	}
-	select {
-	case s.streams <- struct{}{}:
-	default:
-		return nil, fault.New(fault.Overloaded, "All %d event streams are taken. Ask for the job itself meanwhile.", cap(s.streams))
+	subject := requestOf(ctx).subject
+	if err := s.streams.take(subject); err != nil {
+		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		defer func() { <-s.streams }()
+		defer s.streams.give(subject)
 		w := humaecho.Unwrap(hc).Response()
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back

@@ -9,6 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"rowmill/access"
+	"rowmill/audit"
 	"rowmill/export"
 	"rowmill/internal/fault"
 )
@@ -49,7 +51,11 @@ type createOutput struct {
 }
 
 func (s *Server) createExport(ctx context.Context, in *createInput) (*createOutput, error) {
-	job, err := s.orders.place(ctx, in.request, in.IdempotencyKey)
+	scope, err := s.orders.allow(ctx, in.Body, in.request)
+	if err != nil {
+		return nil, err
+	}
+	job, err := s.orders.place(ctx, in.request, scope, in.IdempotencyKey)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +76,19 @@ type jobInput struct {
 
 // job gives the caller's job; another's is not found.
 func (s *Server) job(ctx context.Context, id string) (export.Job, error) {
+	return s.jobIf(ctx, id, func(by string) bool { return by == requestOf(ctx).subject })
+}
+
+// seenJob gives a job that the caller may see: its own, or anybody's with the permission.
+func (s *Server) seenJob(ctx context.Context, id string) (export.Job, error) {
+	caller, _ := access.From(ctx)
+	return s.jobIf(ctx, id, func(by string) bool { return by == caller.Subject || caller.May(access.ReadAllExports) })
+}
+
+func (s *Server) jobIf(ctx context.Context, id string, shown func(requestedBy string) bool) (export.Job, error) {
 	job, err := s.cfg.Jobs.Get(ctx, id)
 	switch {
-	case fault.KindOf(err) == fault.NotFound && err != nil, err == nil && job.RequestedBy != requestOf(ctx).subject:
+	case fault.KindOf(err) == fault.NotFound && err != nil, err == nil && !shown(job.RequestedBy):
 		return export.Job{}, fault.New(fault.NotFound, "There is no export %q.", id)
 	case err != nil:
 		return export.Job{}, fmt.Errorf("get job %s: %w", id, err)
@@ -81,16 +97,22 @@ func (s *Server) job(ctx context.Context, id string) (export.Job, error) {
 }
 
 func (s *Server) getExport(ctx context.Context, in *jobInput) (*jobOutput, error) {
+	job, err := s.seenJob(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &jobOutput{RetryAfter: retryAfter(job), Body: shownTo(ctx, s.view(ctx, job))}, nil
+}
+
+func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, error) {
 	job, err := s.job(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &jobOutput{RetryAfter: retryAfter(job), Body: s.view(ctx, job)}, nil
-}
-
-func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, error) {
-	if _, err := s.job(ctx, in.ID); err != nil {
-		return nil, err
+	if !job.Status.Final() {
+		if err := s.record(ctx, jobEvent(audit.Cancel, job)); err != nil {
+			return nil, err
+		}
 	}
 	job, changed, err := s.cfg.Jobs.Cancel(ctx, in.ID, s.cfg.Now())
 	switch {
@@ -111,6 +133,7 @@ type historyInput struct {
 	Status string `query:"status" enum:"queued,running,succeeded,failed,canceled,expired" doc:"Only jobs with this status"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The most jobs of the page"`
 	Before string `query:"before" maxLength:"64" doc:"Id of a job: the page has those older than it"`
+	All    bool   `query:"all" doc:"Everybody's jobs. Takes the permission exports:read-all"`
 }
 
 type historyOutput struct {
@@ -118,21 +141,36 @@ type historyOutput struct {
 	Body []JobView `nullable:"false"`
 }
 
+// whose gives whose history is asked for, "" being everybody's, if the caller may see it.
+func (s *Server) whose(ctx context.Context, all bool) (string, error) {
+	if all {
+		return "", s.permit(ctx, access.ReadAllExports)
+	}
+	return requestOf(ctx).subject, s.permit(ctx, access.CreateExports)
+}
+
 func (s *Server) exportHistory(ctx context.Context, in *historyInput) (*historyOutput, error) {
+	whose, err := s.whose(ctx, in.All)
+	if err != nil {
+		return nil, err
+	}
 	jobs, err := s.cfg.Jobs.History(ctx, export.History{
-		RequestedBy: requestOf(ctx).subject, Status: export.Status(in.Status), Before: in.Before, Limit: in.Limit,
+		RequestedBy: whose, Status: export.Status(in.Status), Before: in.Before, Limit: in.Limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	out := &historyOutput{Body: make([]JobView, len(jobs))}
 	for i, job := range jobs {
-		out.Body[i] = withoutPlaces(s.plainView(job))
+		out.Body[i] = shownTo(ctx, withoutPlaces(s.plainView(job)))
 	}
 	if len(jobs) == in.Limit {
 		next := url.Values{"before": {jobs[len(jobs)-1].ID}, "limit": {strconv.Itoa(in.Limit)}}
 		if in.Status != "" {
 			next.Set("status", in.Status)
+		}
+		if in.All {
+			next.Set("all", "true")
 		}
 		out.Link = fmt.Sprintf("<%s%s?%s>; rel=\"next\"", s.cfg.BaseURL, exportsPath, next.Encode())
 	}
@@ -146,7 +184,7 @@ func (s *Server) exportRoutes() {
 		Summary: "Ask for an export",
 		Description: "Makes a job and answers at once, with its address in Location. Asking the same again while that job is alive, " +
 			"as by a double click, gives the same job: again 202, with the same Location.",
-	}, s.createExport, 400, 401, 408, 409, 413, 415, 500, 503)
+	}, s.createExport, 400, 401, 403, 408, 409, 413, 415, 500, 503)
 	register(s, huma.Operation{
 		OperationID: "list-exports", Method: http.MethodGet, Path: exportsPath, Tags: []string{"Exports"},
 		Summary: "The history, newest first", RejectUnknownQueryParameters: true,
@@ -162,4 +200,7 @@ func (s *Server) exportRoutes() {
 	}, s.cancelExport, 400, 401, 404, 409, 500, 503)
 	s.fileRoutes()
 	s.eventRoutes()
+	s.preflightRoutes()
+	s.againRoutes()
+	s.linkRoutes()
 }

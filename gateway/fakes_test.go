@@ -49,13 +49,13 @@ func (f *fakeJobs) Insert(_ context.Context, job export.Job, key string) (export
 		return export.Job{}, false, f.err
 	}
 	if id, used := f.keys[key]; used && key != "" {
-		if asJSON(f.rows[id].Request) != asJSON(job.Request) {
+		if asJSON(f.rows[id].Request) != asJSON(job.Request) || asJSON(f.rows[id].Scope) != asJSON(job.Scope) {
 			return export.Job{}, false, fault.New(fault.Conflict, "The idempotency key was used with another order.")
 		}
 		return f.rows[id], false, nil
 	}
 	for _, j := range f.rows {
-		if !j.Status.Final() && j.RequestedBy == job.RequestedBy && asJSON(j.Request) == asJSON(job.Request) {
+		if !j.Status.Final() && j.RequestedBy == job.RequestedBy && asJSON(j.Request) == asJSON(job.Request) && asJSON(j.Scope) == asJSON(job.Scope) {
 			return j, false, nil
 		}
 	}
@@ -86,7 +86,7 @@ func (f *fakeJobs) History(_ context.Context, h export.History) ([]export.Job, e
 	var jobs []export.Job
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(f.rows))) {
 		j := f.rows[id]
-		if j.RequestedBy == h.RequestedBy && (h.Status == "" || j.Status == h.Status) && (h.Before == "" || id < h.Before) && len(jobs) < h.Limit {
+		if (h.RequestedBy == "" || j.RequestedBy == h.RequestedBy) && (h.Status == "" || j.Status == h.Status) && (h.Before == "" || id < h.Before) && len(jobs) < h.Limit {
 			jobs = append(jobs, j)
 		}
 	}
@@ -121,9 +121,10 @@ func (f *fakeJobs) all() []export.Job {
 }
 
 type fakeBoard struct {
-	ahead   int64
-	workers export.Workers
-	err     error
+	ahead    int64
+	measured []export.Measured
+	workers  export.Workers
+	err      error
 }
 
 func (f *fakeBoard) Ahead(context.Context, export.Job) (int64, error) { return f.ahead, f.err }
@@ -151,16 +152,23 @@ func (f *fakeQueue) Cancel(_ context.Context, job export.Job) error {
 	return f.err
 }
 
+// ourProperty is whose all reservations of fakeReservations are.
+const ourProperty = 7
+
 // fakeReservations has reservations 1 to total; of a filter it knows id alone.
 type fakeReservations struct {
 	mu      sync.Mutex
 	total   int64
 	err     error
 	queries []reservation.Query
+	counted []reservation.Query
 	windows []reservation.Window
 }
 
-func (f *fakeReservations) Count(context.Context, reservation.Query) (int64, error) {
+func (f *fakeReservations) Count(_ context.Context, q reservation.Query) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counted = append(f.counted, q)
 	return f.total, f.err
 }
 
@@ -170,6 +178,9 @@ func (f *fakeReservations) List(_ context.Context, q reservation.Query, w reserv
 	f.queries, f.windows = append(f.queries, q), append(f.windows, w)
 	if f.err != nil {
 		return reservation.List{}, f.err
+	}
+	if p := q.Scope.Properties; p != nil && !slices.Contains(p, ourProperty) {
+		return reservation.List{}, nil
 	}
 	var ids []int64
 	for _, c := range q.Filter.Conditions {
@@ -261,7 +272,7 @@ func reservationsDataset() export.Dataset {
 	d := export.Dataset{Name: "reservations", Defaults: reservation.DefaultFields()}
 	for _, f := range reservation.Fields() {
 		d.Columns = append(d.Columns, export.Column{
-			Key: f.Key, Titles: map[string]string{"ko": f.Titles.Korean, "en": f.Titles.English}, Type: f.Type,
+			Key: f.Key, Titles: map[string]string{"ko": f.Titles.Korean, "en": f.Titles.English}, Type: f.Type, Personal: string(f.Personal),
 		})
 	}
 	d.Check = func(r export.Request) error {

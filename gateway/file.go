@@ -25,9 +25,17 @@ type fileInput struct {
 
 func (s *Server) exportFile(ctx context.Context, in *fileInput) (*huma.StreamResponse, error) {
 	job, err := s.job(ctx, in.ID)
+	if err == nil {
+		err = mayHave(ctx, job)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return s.sendFile(ctx, job)
+}
+
+// sendFile answers with the job's file.
+func (s *Server) sendFile(ctx context.Context, job export.Job) (*huma.StreamResponse, error) {
 	if err := downloadable(standing(job, s.cfg.Now()), job); err != nil {
 		return nil, err
 	}
@@ -37,7 +45,11 @@ func (s *Server) exportFile(ctx context.Context, in *fileInput) (*huma.StreamRes
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		c := humaecho.Unwrap(hc)
-		if err := serveFile(c.Response(), c.Request(), job, file); err != nil && ctx.Err() == nil {
+		w := s.recording(ctx, c.Response(), c.Request(), job)
+		err := serveFile(w, job, file)
+		if w.refused != nil {
+			s.writeError(w.refused, c) //nolint:contextcheck // it takes the request's, which c has
+		} else if err != nil && ctx.Err() == nil {
 			s.log(ctx).ErrorContext(ctx, "download broken off", "job_id", job.ID, "error", err)
 		}
 	}}, nil
@@ -76,7 +88,7 @@ func (s *Server) open(ctx context.Context, job export.Job) (export.Reader, error
 }
 
 // serveFile answers with the file or the parts asked for, and closes it.
-func serveFile(w http.ResponseWriter, r *http.Request, job export.Job, file export.Reader) (err error) {
+func serveFile(w *recording, job export.Job, file export.Reader) (err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	sum, err := hex.DecodeString(job.File.SHA256)
 	if err != nil {
@@ -94,7 +106,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, job export.Job, file expo
 	// Personal data: no cache may keep it. Nor may a proxy recompress it, which would break ranges.
 	h.Set("Cache-Control", "private, no-store, no-transform")
 	content := &readAhead{file: io.NewSectionReader(file, 0, file.Size())}
-	http.ServeContent(w, r, "", time.Time{}, content)
+	http.ServeContent(w, w.request, "", time.Time{}, content)
 	return content.err
 }
 
@@ -146,7 +158,7 @@ func (s *Server) fileRoutes() {
 			Method:      method, Path: exportsPath + "/{id}/file", Tags: []string{"Exports"},
 			Summary: "The file", Responses: responses, RejectUnknownQueryParameters: true,
 			Description: "Only a job that has succeeded has a file. Parts may be asked for, and a broken download goes on where it stopped.",
-		}, s.exportFile, 400, 401, 404, 409, 410, 500, 503)
+		}, s.exportFile, 400, 401, 403, 404, 409, 410, 500, 503)
 	}
 }
 

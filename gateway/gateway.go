@@ -8,6 +8,7 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
-	"rowmill/internal/httpedge"
+	"rowmill/grants"
 )
 
 // Server is the gateway. It is an http.Handler and safe for concurrent use.
@@ -24,10 +25,12 @@ type Server struct {
 	echo    *echo.Echo
 	api     huma.API
 	orders  *orders
-	token   httpedge.Token
-	streams chan struct{} // a slot for each open event stream
-	page    []byte
-	pageCSP string
+	origins *http.CrossOriginProtection
+	unruled []string // operations without a rule in needs
+	streams *streams
+	rates   *rates
+	keeper  *grants.Keeper // nil: grants are not kept
+	links   links
 
 	draining chan struct{}
 	drain    sync.Once
@@ -39,25 +42,34 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	token := httpedge.NewToken(cfg.Token)
-	cfg.Token = "" // the hash is enough, and a printed Server shows no secret
+	links := newLinks(cfg.LinkKey)
+	cfg.LinkKey = nil // not to be printed with a Server
+	cfg = cfg.timely()
 	s := &Server{
 		cfg:      cfg,
 		echo:     echo.New(),
 		orders:   newOrders(cfg),
-		token:    token,
-		streams:  make(chan struct{}, cfg.MaxStreams),
+		streams:  &streams{all: cfg.MaxStreams, perUser: cfg.Limits.StreamsPerUser, by: map[string]int{}},
+		rates:    newRates(cfg.Limits, cfg.Now),
+		links:    links,
 		draining: make(chan struct{}),
 	}
+	s.orders.record = s.record
+	if cfg.Grants != nil {
+		s.keeper = grants.New(grants.Config{Store: cfg.Grants, Jobs: cfg.Live, Record: s.record, Logger: cfg.Logger, Now: cfg.Now})
+	}
 	var err error
-	if s.page, s.pageCSP, err = landingPage(cfg); err != nil {
-		return nil, err
+	if s.origins, err = trustedOrigins(cfg.BaseURL); err != nil {
+		return nil, fmt.Errorf("gateway config: BaseURL: %w", err)
 	}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeError
 	s.use()
 	s.api = newAPI(s)
 	s.routes()
+	if len(s.unruled) > 0 {
+		return nil, fmt.Errorf("operations of which needs says nothing: %v", s.unruled)
+	}
 	return s, nil
 }
 

@@ -9,10 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
-
-	"rowmill/access"
-	"rowmill/internal/fault"
-	"rowmill/internal/httpedge"
 )
 
 // exposedHeaders are those that a browser's page may read beyond the plain ones.
@@ -21,8 +17,14 @@ var exposedHeaders = []string{
 	"Repr-Digest", "Accept-Ranges", "Content-Range", "X-Request-Id",
 }
 
-// openPaths need no token: they hold no data.
-var openPaths = map[string]bool{"/": true, "/livez": true, "/readyz": true, "/openapi.json": true}
+// openPaths need no identity: they hold no data, or find out who calls.
+var openPaths = map[string]bool{
+	assetPath: true, "/livez": true, "/readyz": true, "/openapi.json": true,
+	"/auth/login": true, "/auth/callback": true, "/auth/logout": true, "/auth/development": true,
+}
+
+// probed paths are called every few seconds, and not logged each time.
+var probed = map[string]bool{"/livez": true, "/readyz": true}
 
 func (s *Server) use() {
 	s.echo.Use(s.observe, s.secure)
@@ -35,22 +37,22 @@ func (s *Server) use() {
 			MaxAge:        600,
 		}))
 	}
-	s.echo.Use(s.authenticate, s.bound)
+	s.echo.Use(s.authenticate, s.admit, s.bound)
 }
 
 // observe names the call, answers its error or panic, and logs how it ended.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := s.cfg.Now()
-		req, ctx := identify(c.Request())
+		req, ctx := identify(c.Request(), s.cfg.TrustedProxies)
 		c.SetRequest(c.Request().WithContext(ctx))
 		c.Response().Header().Set("X-Request-Id", req.id)
 		if err := s.guard(c, next); err != nil {
 			s.writeError(err, c)
 		}
 		level := slog.LevelInfo
-		if openPaths[c.Path()] {
-			level = slog.LevelDebug // probes come every few seconds
+		if probed[c.Path()] {
+			level = slog.LevelDebug
 		}
 		s.log(ctx).Log(ctx, level, "request answered",
 			"method", c.Request().Method, "route", c.Path(), "status", c.Response().Status,
@@ -83,28 +85,6 @@ func (s *Server) secure(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("Cache-Control", "no-store")
-		return next(c)
-	}
-}
-
-// authenticate lets a bearer of the token pass; paths without data are open.
-func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if openPaths[c.Path()] {
-			return next(c)
-		}
-		token := httpedge.Bearer(c.Request().Header.Get("Authorization"))
-		if token == "" {
-			c.Response().Header().Set("WWW-Authenticate", httpedge.Challenge)
-			return fault.New(fault.Unauthorized, "Send your token in the Authorization header, as: Bearer <token>.")
-		}
-		if !s.token.Is(token) {
-			c.Response().Header().Set("WWW-Authenticate", httpedge.Challenge+`, error="invalid_token"`)
-			return fault.New(fault.Unauthorized, "The token is not valid.")
-		}
-		caller := access.Principal{Subject: Subject, Name: Subject, Permissions: access.Permissions()}
-		requestOf(c.Request().Context()).subject = caller.Subject
-		c.SetRequest(c.Request().WithContext(access.With(c.Request().Context(), caller)))
 		return next(c)
 	}
 }

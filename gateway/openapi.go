@@ -25,8 +25,11 @@ func newAPI(s *Server) huma.API {
 			Description: "Lists reservations, and exports exactly the listed rows to Excel or CSV files.",
 		},
 		Components: &huma.Components{
-			Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-			SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}},
+			Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"bearer":  {Type: "http", Scheme: "bearer"},
+				"session": {Type: "apiKey", In: "cookie", Name: "rowmill_session", Description: "Of a browser that has signed in; by https its name starts with __Host-"},
+			},
 		},
 	}
 	if s.cfg.BaseURL != "" {
@@ -48,15 +51,19 @@ func register[I, O any](s *Server, op huma.Operation, handle func(context.Contex
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
+	if !openPaths[op.Path] && op.Path != linkPath {
+		statuses = append(statuses, http.StatusTooManyRequests) // see admit
+	}
 	problem := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
+	s.rule(&op)
+	if len(needs[op.OperationID]) > 0 {
+		statuses = append(statuses, http.StatusForbidden, http.StatusServiceUnavailable)
+	}
 	for _, status := range statuses {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: http.StatusText(status),
 			Content:     map[string]*huma.MediaType{httpedge.ProblemMedia: {Schema: problem}},
 		}
-	}
-	if !openPaths[op.Path] {
-		op.Security = []map[string][]string{{"bearer": {}}}
 	}
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
@@ -70,9 +77,11 @@ func register[I, O any](s *Server, op huma.Operation, handle func(context.Contex
 }
 
 func (s *Server) routes() {
+	s.identityRoutes()
 	s.exportRoutes()
 	s.reservationRoutes()
 	s.datasetRoutes()
+	s.auditRoutes()
 	s.healthRoutes()
 	s.pageRoutes()
 	s.documentRoute()
@@ -91,7 +100,6 @@ func (s *Server) routes() {
 type bytesOutput struct {
 	ContentType  string `header:"Content-Type" hidden:"true"`
 	CacheControl string `header:"Cache-Control" hidden:"true"`
-	Policy       string `header:"Content-Security-Policy" hidden:"true"`
 	Body         []byte
 }
 

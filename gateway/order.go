@@ -14,6 +14,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"rowmill/access"
+	"rowmill/audit"
 	"rowmill/export"
 	"rowmill/export/sheet"
 	"rowmill/internal/fault"
@@ -31,6 +33,8 @@ type Order struct {
 	Language string            `json:"language,omitempty" enum:"ko,en" doc:"Language of the titles"`
 	TimeZone string            `json:"time_zone,omitempty" maxLength:"64" doc:"IANA time zone in which times are written" example:"Asia/Seoul"`
 	FileName string            `json:"file_name,omitempty" maxLength:"1000" doc:"The file's name as the browser saves it. Made safe, and at most 150 bytes long. Default: dataset and day of the order" example:"예약목록_2026-11.xlsx"`
+	Personal bool              `json:"personal,omitempty" doc:"Personal data in the clear; needs pii:read. Default: masked"`
+	Reason   string            `json:"reason,omitempty" maxLength:"500" doc:"Why personal data are taken out; needed where personal is true and a column holds some: at least 5 characters, spaces not counted. The file and the audit tell it"`
 }
 
 // Values are a filter parameter's values: in JSON a text, or a list of at least one.
@@ -55,6 +59,7 @@ func (Values) Schema(huma.Registry) *huma.Schema {
 type orders struct {
 	cfg      Config
 	datasets map[string]export.Dataset
+	record   func(context.Context, audit.Event) error
 }
 
 func newOrders(cfg Config) *orders {
@@ -79,6 +84,7 @@ func (o *orders) request(order Order) (export.Request, []ProblemItem) {
 		Columns:  order.Columns,
 		Language: cmp.Or(order.Language, o.cfg.DefaultLanguage),
 		TimeZone: cmp.Or(order.TimeZone, o.cfg.DefaultTimeZone),
+		Reason:   strings.TrimSpace(order.Reason),
 	}
 	r.FileName = fileName(order.FileName, r.Format)
 	for name, values := range order.Filter {
@@ -87,7 +93,7 @@ func (o *orders) request(order Order) (export.Request, []ProblemItem) {
 		}
 		r.Filter[name] = values
 	}
-	var wrong []ProblemItem
+	wrong := checkReason(r.Reason)
 	if _, err := location(r.TimeZone); err != nil {
 		wrong = append(wrong, item("time_zone", fmt.Sprintf("%q is not an IANA time zone, such as Asia/Seoul", r.TimeZone)))
 	}
@@ -165,23 +171,38 @@ func checkFilter(d export.Dataset, r export.Request) (wrong []ProblemItem) {
 // place makes a job of the request: stored first, then queued. If the queue does
 // not take it, the sweeper brings it there. The same request while a job of it
 // is alive gives that job.
-func (o *orders) place(ctx context.Context, r export.Request, idempotencyKey string) (export.Job, error) {
+func (o *orders) place(ctx context.Context, r export.Request, scope access.Scope, idempotencyKey string) (export.Job, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return export.Job{}, fmt.Errorf("make a job id: %w", err)
 	}
 	call, now := requestOf(ctx), o.cfg.Now().UTC().Truncate(time.Microsecond) // as exact as the table keeps it
-	rows, queue := o.size(ctx, r)
-	job, created, err := o.cfg.Jobs.Insert(ctx, export.Job{
-		ID: id.String(), Request: r, RequestedBy: call.subject,
+	rows, queue, counted := o.size(ctx, r, scope)
+	if err := o.withinRows(ctx, rows, counted); err != nil {
+		return export.Job{}, err
+	}
+	wanted := export.Job{
+		ID: id.String(), Request: r, RequestedBy: call.subject, Scope: scope,
 		Queue: queue, Status: export.Queued, RowsExpected: rows,
 		CreatedAt: now, RunAt: now, TraceParent: call.traceParent,
-	}, idempotencyKey)
+	}
+	if err := o.record(ctx, createEvent(wanted)); err != nil {
+		return export.Job{}, err
+	}
+	job, created, err := o.cfg.Jobs.Insert(ctx, wanted, idempotencyKey)
+	if err != nil && fault.KindOf(err) == fault.TooMany {
+		return export.Job{}, o.tooMany(ctx, err)
+	}
 	if err != nil {
 		return export.Job{}, fmt.Errorf("insert the job: %w", err)
 	}
 	log := logger(ctx, o.cfg.Logger).With("job_id", job.ID)
 	if !created {
+		again := createEvent(job)
+		again.Detail = "the same as " + wanted.ID + " asks for"
+		if err := o.record(ctx, again); err != nil {
+			return export.Job{}, err
+		}
 		log.InfoContext(ctx, "export is there already", "status", string(job.Status))
 		return job, nil
 	}
@@ -198,27 +219,27 @@ const countTimeout = 3 * time.Second
 
 // size asks how many rows the request has and gives it the queue for so many. A
 // count that fails does not stop the export: it may be large.
-func (o *orders) size(ctx context.Context, r export.Request) (int64, export.Queue) {
+func (o *orders) size(ctx context.Context, r export.Request, scope access.Scope) (rows int64, queue export.Queue, counted bool) {
 	if r.Dataset != reservationsName {
-		return 0, export.QueueLarge
+		return 0, export.QueueLarge, false
 	}
-	rows, err := o.count(ctx, r)
+	rows, err := o.count(ctx, r, scope)
 	switch {
 	case err != nil:
 		logger(ctx, o.cfg.Logger).WarnContext(ctx, "rows not counted; taken for a large export", slog.Any("error", err))
-		return 0, export.QueueLarge
+		return 0, export.QueueLarge, false
 	case rows <= o.cfg.SmallRows:
-		return rows, export.QueueSmall
+		return rows, export.QueueSmall, true
 	}
-	return rows, export.QueueLarge
+	return rows, export.QueueLarge, true
 }
 
-func (o *orders) count(ctx context.Context, r export.Request) (int64, error) {
+func (o *orders) count(ctx context.Context, r export.Request, scope access.Scope) (int64, error) {
 	filter, err := reservation.ParseFilter(r.Filter)
 	if err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
-	return o.cfg.Reservations.Count(ctx, reservation.Query{Filter: filter, Sort: reservation.DefaultSort})
+	return o.cfg.Reservations.Count(ctx, reservation.Query{Filter: filter, Sort: reservation.DefaultSort, Scope: scope})
 }

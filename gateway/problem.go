@@ -67,6 +67,7 @@ var statusOf = map[fault.Kind]int{
 	fault.Gone:         http.StatusGone,
 	fault.Unavailable:  http.StatusServiceUnavailable,
 	fault.Overloaded:   http.StatusServiceUnavailable, // a dependency asks for fewer calls, not the caller for too many
+	fault.TooMany:      http.StatusTooManyRequests,
 }
 
 // kindOf names the kinds of the statuses that the frameworks answer by themselves.
@@ -78,6 +79,7 @@ var kindOf = map[int]string{
 	http.StatusConflict:              fault.Conflict.String(),
 	http.StatusGone:                  fault.Gone.String(),
 	http.StatusServiceUnavailable:    fault.Unavailable.String(),
+	http.StatusTooManyRequests:       fault.TooMany.String(),
 	http.StatusMethodNotAllowed:      "method-not-allowed",
 	http.StatusNotAcceptable:         "not-acceptable",
 	http.StatusRequestTimeout:        "timeout",
@@ -108,7 +110,7 @@ func problemOf(ctx context.Context, err error) *Problem {
 			p.Errors = append(p.Errors, ProblemItem{Name: field.Name, Message: field.Detail})
 		}
 	}
-	if p.Status == http.StatusServiceUnavailable && p.retryAfter == 0 {
+	if (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests) && p.retryAfter == 0 {
 		p.retryAfter = retryDefault
 	}
 	return p

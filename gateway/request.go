@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"rowmill/internal/telemetry"
@@ -18,6 +18,7 @@ type request struct {
 	subject     string // "" until the caller is known
 	address     string // the client's IP address
 	userAgent   string // at most maxUserAgent bytes
+	linked      bool   // a signed link stands for the caller
 }
 
 type requestKey struct{}
@@ -31,10 +32,10 @@ func requestOf(ctx context.Context) *request {
 }
 
 // identify takes the caller's request id and trace, or makes new ones.
-func identify(r *http.Request) (*request, context.Context) {
+func identify(r *http.Request, proxies []netip.Prefix) (*request, context.Context) {
 	ctx := telemetry.WithTraceParent(r.Context(), r.Header.Get("traceparent"))
 	req := &request{id: r.Header.Get("X-Request-Id"), traceParent: telemetry.TraceParent(ctx), userAgent: r.UserAgent()}
-	req.address, _, _ = net.SplitHostPort(r.RemoteAddr) // stays empty if there is none
+	req.address = clientAddress(r, proxies)
 	req.userAgent = strings.ToValidUTF8(req.userAgent[:min(maxUserAgent, len(req.userAgent))], "")
 	if !visibleASCII(req.id, maxRequestID) {
 		req.id = rand.Text()

@@ -38,6 +38,12 @@ func (s *Server) listReservations(ctx context.Context, in *rawQuery) (*listOutpu
 	if err != nil {
 		return nil, err
 	}
+	if q.query.Scope, err = scopeOf(ctx, q.personal); err != nil {
+		return nil, err
+	}
+	if err := q.query.Check(); err != nil {
+		return nil, err
+	}
 	list, err := s.cfg.Reservations.List(ctx, q.query, q.window, q.fields, true)
 	if err != nil {
 		return nil, fmt.Errorf("list reservations: %w", err)
@@ -54,8 +60,9 @@ func (s *Server) listReservations(ctx context.Context, in *rawQuery) (*listOutpu
 }
 
 type reservationInput struct {
-	ID     int64  `path:"id" minimum:"1"`
-	Fields string `query:"_fields" doc:"Keys of fields, separated by commas. Default: all"`
+	ID       int64  `path:"id" minimum:"1"`
+	Fields   string `query:"_fields" doc:"Keys of fields, separated by commas. Default: all"`
+	Personal bool   `query:"personal" doc:"Personal data in the clear; needs pii:read. Default: masked"`
 }
 
 func (s *Server) getReservation(ctx context.Context, in *reservationInput) (*bytesOutput, error) {
@@ -67,7 +74,11 @@ func (s *Server) getReservation(ctx context.Context, in *reservationInput) (*byt
 	if len(p.wrong) > 0 {
 		return nil, fault.InvalidFields("The fields are not valid.", p.wrong...)
 	}
-	one := reservation.Query{Sort: reservation.DefaultSort, Filter: reservation.Filter{Conditions: []reservation.Condition{
+	scope, err := scopeOf(ctx, in.Personal)
+	if err != nil {
+		return nil, err
+	}
+	one := reservation.Query{Scope: scope, Sort: reservation.DefaultSort, Filter: reservation.Filter{Conditions: []reservation.Condition{
 		{Field: "id", Op: reservation.Equal, Values: []table.Value{table.IntegerOf(in.ID)}},
 	}}}
 	list, err := s.cfg.Reservations.List(ctx, one, reservation.Window{Limit: 1}, fields, false)
@@ -98,12 +109,12 @@ func (s *Server) reservationRoutes() {
 			"never are rows left out silently. Where a page past the first " + strconv.Itoa(reservation.LongList) + " rows starts may be as of " +
 			reservation.LongListAge.String() + " ago; an export has every row. Decimals are texts, so that no digit is lost.",
 		Parameters: listParameters(), Responses: list,
-	}, s.listReservations, 400, 401, 414, 500, 503)
+	}, s.listReservations, 400, 401, 403, 414, 500, 503)
 	register(s, huma.Operation{
 		OperationID: "get-reservation", Method: http.MethodGet, Path: reservationsPath + "/{id}", Tags: []string{"Reservations"},
 		Summary: "A reservation", RejectUnknownQueryParameters: true,
 		Responses: response("The reservation", "application/json", row),
-	}, s.getReservation, 400, 401, 404, 500, 503)
+	}, s.getReservation, 400, 401, 403, 404, 500, 503)
 }
 
 // rowSchema documents a row by the catalog.
@@ -141,6 +152,7 @@ func listParameters() []*huma.Param {
 		{Name: "_sort", In: "query", Description: "A field that the list can be sorted by. Default: id", Schema: text("")},
 		{Name: "_order", In: "query", Description: "Default: asc", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"asc", "desc", "ASC", "DESC"}}},
 		{Name: "_fields", In: "query", Description: "Keys of fields, separated by commas; id always comes along", Schema: text("")},
+		{Name: "personal", In: "query", Description: "Personal data in the clear, which needs pii:read; without it they are masked, and no row can be selected by them", Schema: &huma.Schema{Type: huma.TypeBoolean}},
 	}
 	explode := true
 	for _, name := range filterNames() {
@@ -148,7 +160,7 @@ func listParameters() []*huma.Param {
 		_, isField := reservation.FieldOf(name)
 		switch {
 		case name == "q":
-			p.Description = "What the code or the guest's name starts with"
+			p.Description = "What the code or, with personal=true, the guest's name starts with"
 		case isField:
 			p.Description = "Equal to one of the values"
 			p.Explode = &explode

@@ -23,6 +23,7 @@ type JobView struct {
 	Attempt      int             `json:"attempt"`
 	RequestedBy  string          `json:"requested_by"`
 	Request      export.Request  `json:"request"`
+	Personal     bool            `json:"personal" doc:"The file has personal data in the clear; else they are masked"`
 	CreatedAt    time.Time       `json:"created_at"`
 	StartedAt    time.Time       `json:"started_at,omitzero"`
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
@@ -89,7 +90,7 @@ func (s *Server) plainView(job export.Job) JobView {
 	v := JobView{
 		ID: job.ID, Status: status, Percent: job.Percent(),
 		RowsExpected: job.RowsExpected, RowsWritten: job.RowsWritten,
-		Queue: job.Queue, Attempt: job.Attempt, RequestedBy: job.RequestedBy, Request: named(job),
+		Queue: job.Queue, Attempt: job.Attempt, RequestedBy: job.RequestedBy, Request: named(job), Personal: job.Scope.Personal,
 		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, FinishedAt: job.FinishedAt, ExpiresAt: job.ExpiresAt,
 		Receipt: job.Receipt, Links: Links{Self: s.jobURL(job.ID)},
 	}
@@ -117,6 +118,14 @@ func withoutPlaces(v JobView) JobView {
 		r := *v.Receipt
 		r.Losses = sheet.Losses{Counts: r.Losses.Counts}
 		v.Receipt = &r
+	}
+	return v
+}
+
+// shownTo leaves out the links that are its owner's alone.
+func shownTo(ctx context.Context, v JobView) JobView {
+	if v.RequestedBy != requestOf(ctx).subject {
+		v.Links = Links{Self: v.Links.Self}
 	}
 	return v
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -190,3 +191,5 @@ func job(id string, q export.Queue) export.Job {
 	return export.Job{ID: id, Queue: q, Status: export.Queued, CreatedAt: time.Now(), Request: export.Request{Format: "xlsx"},
 		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 }
+
+func textLog(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

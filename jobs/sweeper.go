@@ -34,6 +34,12 @@ type SweptFiles interface {
 	Sweep(ctx context.Context, olderThan time.Time, keep func(key string) bool) (int, error)
 }
 
+// Kept is something that is kept for a time and no longer.
+type Kept interface {
+	// Retain removes up to limit of what is from before the time, and says how many.
+	Retain(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
 // SweeperConfig is what a Sweeper needs.
 type SweeperConfig struct {
 	Table  SweptTable
@@ -46,7 +52,12 @@ type SweeperConfig struct {
 	FilesEvery  time.Duration // between two looks through the file store; default 10 min
 	FilesAge    time.Duration // a file without a job is left alone until this old; default 1 h
 	MaxFailures int           // as the worker's
-	Now         func() time.Time
+
+	Audit          []Kept        // swept one after the other; nil: none
+	AuditRetention time.Duration // how long it is kept; default 17,520 h, two years
+	AuditEvery     time.Duration // between two looks; default 1 h
+
+	Now func() time.Time
 }
 
 // sweepBatch is how many jobs one sweep takes up of each kind.
@@ -58,6 +69,7 @@ const sweepBatch = 200
 type Sweeper struct {
 	cfg       SweeperConfig
 	filesNext time.Time
+	auditNext time.Time
 }
 
 // NewSweeper returns a sweeper that does nothing before Run.
@@ -66,6 +78,8 @@ func NewSweeper(c SweeperConfig) *Sweeper {
 	c.FilesEvery = cmp.Or(c.FilesEvery, 10*time.Minute)
 	c.FilesAge = cmp.Or(c.FilesAge, time.Hour)
 	c.MaxFailures = cmp.Or(c.MaxFailures, DefaultMaxFailures)
+	c.AuditRetention = cmp.Or(c.AuditRetention, DefaultAuditRetention)
+	c.AuditEvery = cmp.Or(c.AuditEvery, time.Hour)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -90,7 +104,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 
 // runOnce takes up each kind of leftover; one that fails does not stop the others.
 func (s *Sweeper) runOnce(ctx context.Context) error {
-	return errors.Join(s.recoverLost(ctx), s.resend(ctx), s.expire(ctx), s.sweepFiles(ctx))
+	return errors.Join(s.recoverLost(ctx), s.resend(ctx), s.expire(ctx), s.sweepFiles(ctx), s.sweepAudit(ctx))
 }
 
 // recoverLost gives the jobs of silent workers to others.

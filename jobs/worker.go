@@ -38,6 +38,8 @@ type WorkerConfig struct {
 	Queue    *Queue
 	Logger   *slog.Logger
 
+	Permissions Permissions // asked before a job runs; nil: every job may
+
 	ID          string        // unique among the workers
 	SmallSlots  int           // small jobs that run at once whatever the large ones do; default 2
 	SharedSlots int           // jobs of either size that run at once beside them; default 2
@@ -163,7 +165,11 @@ func (w *Worker) handle(t *asynq.Task) error {
 	if err != nil {
 		return fmt.Errorf("claim job %s: %w", p.JobID, err)
 	}
-	w.settle(ctx, job, w.run(ctx, job))
+	allowed, err := w.permitted(ctx, job)
+	if err == nil && allowed {
+		err = w.run(ctx, job)
+	}
+	w.settle(ctx, job, err)
 	return nil
 }
 

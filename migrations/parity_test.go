@@ -68,7 +68,7 @@ type schema struct {
 const (
 	mysqlColumns = `SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns
 		WHERE table_schema = DATABASE() AND table_name NOT LIKE 'goose%' ORDER BY 1, ordinal_position`
-	sqliteColumns = `SELECT m.name, c.name, NOT c."notnull" FROM sqlite_master m JOIN pragma_table_info(m.name) c
+	sqliteColumns = `SELECT m.name, c.name, NOT c."notnull" FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c
 		WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%' ORDER BY 1, c.cid`
 	mysqlIndexes = `SELECT table_name, index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index), non_unique = 0 FROM information_schema.statistics
 		WHERE table_schema = DATABASE() AND table_name NOT LIKE 'goose%' GROUP BY table_name, index_name, non_unique`

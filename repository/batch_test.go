@@ -20,7 +20,7 @@ var compareValues = cmp.Comparer(func(a, b table.Value) bool { return a == b })
 func TestBatchKeepsTheAskedOrderAndNamesTheAbsent(t *testing.T) {
 	eachEngine(t, func(t *testing.T, db *DB) {
 		seed(t, db, 50)
-		got, err := NewReservations(db).Batch(t.Context(), []int64{9, 1000, 3, 17, -1, 8}, fieldsOf(t, "guest_name", "id", "agent_code", "agent", "property"))
+		got, err := NewReservations(db).Batch(t.Context(), everything, []int64{9, 1000, 3, 17, -1, 8}, fieldsOf(t, "guest_name", "id", "agent_code", "agent", "property"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestBatchReadsEveryFieldExactly(t *testing.T) {
 			"coupon_code": "00001", "coupon_discount": "0.10", "coupon_used_on": "2016-01-02", "memo": "", "updated_at": "2017-01-02T03:04:05.678901Z",
 		}
 		fields := reservation.Fields()
-		batch, err := NewReservations(db).Batch(t.Context(), []int64{9007199254740993}, fields)
+		batch, err := NewReservations(db).Batch(t.Context(), everything, []int64{9007199254740993}, fields)
 		if err != nil || len(batch.Rows) != 1 {
 			t.Fatalf("%v, %v", batch, err)
 		}
@@ -93,15 +93,15 @@ func TestBatchRefusesTooManyAndRepeatedIDs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, db *DB) {
 		for name, ids := range map[string][]int64{"65,536": many, "one too many": many[:reservation.MaxBatch+1], "repeated": {1, 2, 1}} {
 			ctx, sent := telemetry.CountStatements(t.Context())
-			_, err := NewReservations(db).Batch(ctx, ids, fieldsOf(t, "id"))
+			_, err := NewReservations(db).Batch(ctx, everything, ids, fieldsOf(t, "id"))
 			if fault.KindOf(err) != fault.Invalid || sent.Count() != 0 {
 				t.Errorf("%s ids: %v after %d statements, want an invalid batch", name, err, sent.Count())
 			}
 		}
-		if _, err := NewReservations(db).Batch(t.Context(), many[:1], []reservation.Field{{Key: "id", Column: "id FROM guests --"}}); err != nil {
+		if _, err := NewReservations(db).Batch(t.Context(), everything, many[:1], []reservation.Field{{Key: "id", Column: "id FROM guests --"}}); err != nil {
 			t.Errorf("a field is its key: %v", err)
 		}
-		if _, err := NewReservations(db).Batch(t.Context(), many[:1], []reservation.Field{{Key: "x"}}); fault.KindOf(err) != fault.Invalid {
+		if _, err := NewReservations(db).Batch(t.Context(), everything, many[:1], []reservation.Field{{Key: "x"}}); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("an unknown field: %v", err)
 		}
 	})
@@ -135,7 +135,7 @@ func TestStatementsDoNotGrowWithRows(t *testing.T) {
 					break // a single field costs what it costs
 				}
 				ctx, sent := telemetry.CountStatements(t.Context())
-				b, err := store.Batch(ctx, all[:size], fields)
+				b, err := store.Batch(ctx, everything, all[:size], fields)
 				if err != nil || len(b.Rows) != size {
 					t.Fatalf("%d rows of %d: %v", len(b.Rows), size, err)
 				}
@@ -171,7 +171,7 @@ func TestNothingAskedCostsNothing(t *testing.T) {
 		}
 		for _, test := range tests {
 			ctx, sent := telemetry.CountStatements(t.Context())
-			if _, err := NewReservations(db).Batch(ctx, test.ids, fieldsOf(t, test.fields...)); err != nil {
+			if _, err := NewReservations(db).Batch(ctx, everything, test.ids, fieldsOf(t, test.fields...)); err != nil {
 				t.Fatal(err)
 			}
 			if sent.Count() != test.want {
@@ -187,7 +187,7 @@ func TestAnEndedContextEndsEveryCall(t *testing.T) {
 		store := NewReservations(db)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := store.Batch(ended, []int64{1}, fieldsOf(t, "id")); !errors.Is(err, context.Canceled) {
+		if _, err := store.Batch(ended, everything, []int64{1}, fieldsOf(t, "id")); !errors.Is(err, context.Canceled) {
 			t.Errorf("batch: %v", err)
 		}
 		if _, err := store.List(ended, reservation.Query{}, reservation.Window{Limit: 1}, fieldsOf(t, "id"), true); !errors.Is(err, context.Canceled) {
@@ -209,7 +209,7 @@ func TestAnEndedContextEndsEveryCall(t *testing.T) {
 		if !errors.Is(err, stop) {
 			t.Errorf("an error of the caller's became %v", err)
 		}
-		if _, err := store.Batch(t.Context(), []int64{1}, fieldsOf(t, "id")); err != nil {
+		if _, err := store.Batch(t.Context(), everything, []int64{1}, fieldsOf(t, "id")); err != nil {
 			t.Errorf("the pool does not recover: %v", err)
 		}
 	})

@@ -104,13 +104,17 @@ var likeEscapes = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
 func prefixPattern(s string) string { return likeEscapes.Replace(s) + "%" }
 
-// search finds the ids whose code or guest's name starts with the text. The
-// union is wrapped once more, or MariaDB would run it again for each row.
-func search(text string) (string, []any, error) {
+// search finds the rows whose code or, where names are seen, guest's name starts
+// with the text. The union is wrapped once more, or MariaDB would run it again for
+// each row.
+func search(text string, names bool) (string, []any, error) {
 	if !utf8.ValidString(text) {
 		return "", nil, refuse(reservation.Condition{Field: "q"}, "is not UTF-8")
 	}
 	p := prefixPattern(text)
+	if !names {
+		return startsWith("reservations.code"), []any{p}, nil
+	}
 	return "reservations.id IN (SELECT found.id FROM (SELECT m.id AS id FROM reservations m WHERE " + startsWith("m.code") +
 		" UNION ALL SELECT g.reservation_id FROM guests g WHERE " + startsWith("g.name") + ") found)", []any{p, p}, nil
 }

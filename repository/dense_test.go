@@ -24,13 +24,13 @@ func TestBatchOfCloseIDsGivesTheAskedRowsAlone(t *testing.T) {
 				asked = append(asked, id)
 			}
 		}
-		got, err := store.Batch(t.Context(), asked, fields)
+		got, err := store.Batch(t.Context(), everything, asked, fields)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var want reservation.Batch
 		for _, id := range asked {
-			one, err := store.Batch(t.Context(), []int64{id}, fields)
+			one, err := store.Batch(t.Context(), everything, []int64{id}, fields)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +50,7 @@ func TestBatchOfTheOutermostIDsReadsNoRange(t *testing.T) {
 	eachEngine(t, func(t *testing.T, db *DB) {
 		seed(t, db, 3)
 		ids := []int64{math.MinInt64, 2, math.MaxInt64}
-		got, err := NewReservations(db).Batch(t.Context(), ids, fieldsOf(t, "id"))
+		got, err := NewReservations(db).Batch(t.Context(), everything, ids, fieldsOf(t, "id"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -104,9 +105,11 @@ func analyzed(t *testing.T) *DB {
 			active = fmt.Sprint(i)
 		}
 		jobs = append(jobs, []any{fmt.Sprintf("job%06d", i), "{}", "k", fmt.Sprintf("user%d", i%50), nil, active, [...]string{"small", "large"}[i%2], status, "",
-			1, 0, 0, 0, at, at, at, at, nil, at, nil, nil, nil, nil, nil, "", ""})
+			1, 0, 0, 0, at, at, at, at, nil, at, nil, nil, nil, nil, nil, "", "", "{}"})
 	}
-	insert(t, db, "export_jobs", jobs)
+	insert(t, db, "export_jobs (id, request, request_key, requested_by, idempotency_key, active_key, queue, status, phase,"+
+		" attempt, failures, rows_expected, rows_written, created_at, run_at, started_at, lease_until, finished_at, expires_at,"+
+		" failure, file_key, file_size, file_sha256, receipt, trace_parent, worker, scope)", jobs)
 	exec(t, db, "ANALYZE TABLE reservations, guests, payments, cancellations, stays, coupon_uses, properties, products, channels, agents, export_jobs")
 	return db
 }
@@ -201,7 +204,7 @@ func TestBatchesReadByPrimaryKey(t *testing.T) {
 	ids := snapshotIDs(t, db, reservation.Query{})
 	for _, n := range []int{1, 100, 1000, 5000} {
 		indexed(t, db, fmt.Sprintf("batch of %d", n), recorded(t, db, func(db *DB) error {
-			_, err := NewReservations(db).Batch(t.Context(), ids[:n], reservation.Fields())
+			_, err := NewReservations(db).Batch(t.Context(), everything, ids[:n], reservation.Fields())
 			return err
 		}))
 	}
@@ -230,7 +233,16 @@ func TestJobQueriesReadAnIndex(t *testing.T) {
 			_, err := j.History(t.Context(), export.History{Limit: 20, RequestedBy: "user1", Status: export.Failed})
 			return err
 		},
-		"get": func(j *Jobs) error { _, err := j.Get(t.Context(), "job000001"); return err },
+		"live": func(j *Jobs) error { _, err := j.Live(t.Context(), "user3"); return err },
+		"free slot": func(j *Jobs) error {
+			_, full, err := j.Limited(100).freeSlot(t.Context(), "user3")
+			if full {
+				return errors.New("there is no free slot")
+			}
+			return err
+		},
+		"measured": func(j *Jobs) error { _, err := j.Measured(t.Context(), "reservations", "xlsx"); return err },
+		"get":      func(j *Jobs) error { _, err := j.Get(t.Context(), "job000001"); return err },
 	} {
 		indexed(t, db, name, recorded(t, db, func(db *DB) error { return do(NewJobs(db)) }))
 	}

@@ -77,7 +77,7 @@ func TestEveryOperatorOnEveryFieldMeansTheSameOnBothEngines(t *testing.T) {
 		seed(t, db, 400)
 		fields := reservation.Fields()
 		ids := snapshotIDs(t, db, reservation.Query{})
-		batch, err := NewReservations(db).Batch(t.Context(), ids, fields)
+		batch, err := NewReservations(db).Batch(t.Context(), everything, ids, fields)
 		if err != nil || len(batch.Rows) != 400 {
 			t.Fatalf("%d rows, %v", len(batch.Rows), err)
 		}
@@ -142,7 +142,7 @@ func TestConditionsAreAConjunctionAndSearchLooksAtCodeAndName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := gocmp.Diff(test.want, snapshotIDs(t, db, reservation.Query{Filter: filter})); diff != "" {
+			if diff := gocmp.Diff(test.want, snapshotIDs(t, db, reservation.Query{Filter: filter, Scope: everything})); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.name, diff)
 			}
 		}

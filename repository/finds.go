@@ -73,7 +73,7 @@ func (j *Jobs) Expirable(ctx context.Context, at time.Time, limit int) ([]export
 	return j.find(ctx, "WHERE status = ? AND expires_at < ? ORDER BY expires_at, id LIMIT ?", string(export.Succeeded), moment{at}, limit)
 }
 
-const selectJob = "SELECT id, request, requested_by, queue, status, phase, attempt, failures, rows_expected, rows_written," +
+const selectJob = "SELECT id, request, scope, requested_by, queue, status, phase, attempt, failures, rows_expected, rows_written," +
 	" created_at, run_at, started_at, lease_until, finished_at, expires_at," +
 	" failure, file_key, file_size, file_sha256, receipt, trace_parent FROM export_jobs "
 
@@ -95,10 +95,10 @@ func (j *Jobs) find(ctx context.Context, where string, args ...any) (jobs []expo
 
 func scanJob(rows *sql.Rows) (job export.Job, err error) {
 	var created, run, started, lease, finished, expires moment
-	var request string
+	var request, scope string
 	var failure, key, sum, receipt sql.NullString
 	var size sql.NullInt64
-	if err := rows.Scan(&job.ID, &request, &job.RequestedBy, &job.Queue, &job.Status, &job.Phase, &job.Attempt, &job.Failures,
+	if err := rows.Scan(&job.ID, &request, &scope, &job.RequestedBy, &job.Queue, &job.Status, &job.Phase, &job.Attempt, &job.Failures,
 		&job.RowsExpected, &job.RowsWritten, &created, &run, &started, &lease, &finished, &expires,
 		&failure, &key, &size, &sum, &receipt, &job.TraceParent); err != nil {
 		return job, err
@@ -110,6 +110,9 @@ func scanJob(rows *sql.Rows) (job export.Job, err error) {
 	}
 	if err := json.Unmarshal([]byte(request), &job.Request); err != nil {
 		return job, fmt.Errorf("decode the request of job %s: %w", job.ID, err)
+	}
+	if err := json.Unmarshal([]byte(scope), &job.Scope); err != nil {
+		return job, fmt.Errorf("decode the scope of job %s: %w", job.ID, err)
 	}
 	if failure.Valid {
 		err = json.Unmarshal([]byte(failure.String), &job.Failure)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -19,7 +21,10 @@ import (
 // compare-and-set: one UPDATE whose WHERE names the state that it expects, and
 // whose count of rows says whether it happened. So no write needs a lock or a
 // transaction, and of any number of racing writers one wins.
-type Jobs struct{ db *DB }
+type Jobs struct {
+	db      *DB
+	maxLive int // jobs of one requester that may be alive; 0: no bound
+}
 
 // NewJobs gives the jobs of the database.
 func NewJobs(db *DB) *Jobs { return &Jobs{db: db} }
@@ -35,13 +40,22 @@ const insertTries = 5
 // Insert stores a new job, or finds the one that it would repeat: the one that
 // the same requester asked under the same idempotency key ("" for none), or the
 // one of an equal request that is still alive; created is false then. The same
-// key for another request is a Conflict, as is a job id that is taken.
+// key for another request is a Conflict, as is a job id that is taken. A requester
+// who has as many live jobs as Limited allows gets TooMany.
 func (j *Jobs) Insert(ctx context.Context, job export.Job, idempotencyKey string) (stored export.Job, created bool, err error) {
 	row, err := rowOf(job, idempotencyKey)
 	if err != nil {
 		return export.Job{}, false, err
 	}
-	for range insertTries {
+	for range insertTries + j.maxLive {
+		slot, full, slotErr := j.freeSlot(ctx, job.RequestedBy)
+		if slotErr != nil {
+			return export.Job{}, false, slotErr
+		}
+		if full {
+			return j.repeatedAtBound(ctx, row)
+		}
+		row.columns["slot"] = slot
 		err = j.table(ctx).Create(row.columns).Error
 		if err == nil {
 			stored, err = j.Get(ctx, job.ID)
@@ -68,7 +82,7 @@ func (j *Jobs) repeated(ctx context.Context, row newRow) (export.Job, error) {
 			return export.Job{}, err
 		}
 		if len(found) > 0 {
-			if key, _, err := requestKey(found[0].Request); err != nil || key != row.requestKey {
+			if key, _, err := requestKey(found[0]); err != nil || key != row.requestKey {
 				return export.Job{}, errors.Join(err, fault.New(fault.Conflict, "This idempotency key was used for another request."))
 			}
 			return found[0], nil
@@ -99,7 +113,7 @@ func rowOf(job export.Job, idempotencyKey string) (newRow, error) {
 	if job.ID == "" || job.Status != export.Queued {
 		return newRow{}, fault.New(fault.Invalid, "A new job has an id and is queued.")
 	}
-	key, request, err := requestKey(job.Request)
+	key, text, err := requestKey(job)
 	if err != nil {
 		return newRow{}, err
 	}
@@ -107,7 +121,7 @@ func rowOf(job export.Job, idempotencyKey string) (newRow, error) {
 	r := newRow{id: job.ID, requestedBy: job.RequestedBy, idempotencyKey: idempotencyKey,
 		requestKey: key, activeKey: hex.EncodeToString(active[:])}
 	r.columns = map[string]any{
-		"id": job.ID, "request": request, "request_key": key, "requested_by": job.RequestedBy,
+		"id": job.ID, "request": text.request, "scope": text.scope, "request_key": key, "requested_by": job.RequestedBy,
 		"idempotency_key": nil, "active_key": r.activeKey,
 		"queue": string(job.Queue), "status": string(job.Status), "phase": string(job.Phase),
 		"attempt": job.Attempt, "failures": job.Failures,
@@ -121,24 +135,44 @@ func rowOf(job export.Job, idempotencyKey string) (newRow, error) {
 	return r, nil
 }
 
-// requestKey is the same for equal requests: JSON writes a map in key order.
-func requestKey(r export.Request) (key, text string, err error) {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return "", "", fmt.Errorf("encode a request: %w", err)
+// jobText is what of a job is kept as JSON from its start.
+type jobText struct{ request, scope string }
+
+// requestKey is the same for equal requests that see the same: JSON writes a map
+// in key order, and properties are told in theirs.
+func requestKey(job export.Job) (key string, text jobText, err error) {
+	scope := job.Scope
+	if scope.Properties != nil {
+		scope.Properties = slices.Compact(slices.Sorted(slices.Values(scope.Properties)))
+		if scope.Properties == nil {
+			scope.Properties = []int64{} // none is not all
+		}
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), string(b), nil
+	r, err := json.Marshal(job.Request)
+	if err != nil {
+		return "", text, fmt.Errorf("encode a request: %w", err)
+	}
+	s, err := json.Marshal(scope)
+	if err != nil {
+		return "", text, fmt.Errorf("encode a scope: %w", err)
+	}
+	sum := sha256.Sum256(slices.Concat(r, []byte{0}, s))
+	return hex.EncodeToString(sum[:]), jobText{string(r), string(s)}, nil
 }
 
 // Cancel ends a queued or running job; changed is false if it had ended before.
 // An unknown job is NotFound.
 func (j *Jobs) Cancel(ctx context.Context, id string, at time.Time) (job export.Job, changed bool, err error) {
-	done := j.table(ctx).Where("id = ? AND status IN ?", id, []string{string(export.Queued), string(export.Running)}).
-		Updates(map[string]any{
-			"status": string(export.Canceled), "phase": "", "active_key": nil,
-			"lease_until": nil, "finished_at": moment{at},
-		})
+	return j.end(ctx, id, at, map[string]any{})
+}
+
+// end cancels a job that is alive and sets what else is given.
+func (j *Jobs) end(ctx context.Context, id string, at time.Time, set map[string]any) (job export.Job, changed bool, err error) {
+	maps.Copy(set, map[string]any{
+		"status": string(export.Canceled), "phase": "", "active_key": nil,
+		"lease_until": nil, "finished_at": moment{at},
+	})
+	done := j.table(ctx).Where("id = ? AND status IN ?", id, []string{string(export.Queued), string(export.Running)}).Updates(set)
 	if done.Error != nil {
 		return export.Job{}, false, mapError(ctx, "cancel a job", done.Error)
 	}

@@ -26,6 +26,12 @@ func (r *Reservations) List(ctx context.Context, q reservation.Query, w reservat
 		return reservation.List{}, err
 	}
 	list := reservation.List{Total: -1}
+	if all.scope.none {
+		if withTotal {
+			list.Total = 0
+		}
+		return list, nil
+	}
 	if withTotal {
 		if list.Total, err = r.total(ctx, all); err != nil {
 			return reservation.List{}, err
@@ -37,7 +43,7 @@ func (r *Reservations) List(ctx context.Context, q reservation.Query, w reservat
 	}
 	list.Rows, err = r.rowsOf(ctx, p, at)
 	if err == nil && len(list.Rows) == 0 && w.After != nil {
-		err = r.stillThere(ctx, *w.After)
+		err = r.stillThere(ctx, all.scope, *w.After)
 	}
 	if err != nil {
 		return reservation.List{}, err
@@ -78,8 +84,8 @@ func check(w reservation.Window) error {
 
 // stillThere tells the end of the list from a cursor whose row is gone; the
 // page's statement finds nothing in either case.
-func (r *Reservations) stillThere(ctx context.Context, id int64) error {
-	n, err := r.count(ctx, "SELECT COUNT(*) FROM reservations WHERE id = ?", id)
+func (r *Reservations) stillThere(ctx context.Context, scope within, id int64) error {
+	n, err := r.count(ctx, "SELECT COUNT(*) FROM reservations WHERE id = ?"+scope.and(mainTable), id)
 	if err == nil && n == 0 {
 		err = fault.New(fault.Conflict, "Reservation %d, after which the list was to go on, is gone. Please start again.", id)
 	}

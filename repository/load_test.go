@@ -111,7 +111,7 @@ func TestLoadStoresEveryFieldOfEveryRow(t *testing.T) {
 		for i := range ids {
 			ids[i] = int64(i) + 1
 		}
-		batch, err := NewReservations(db).Batch(t.Context(), ids, fields)
+		batch, err := NewReservations(db).Batch(t.Context(), everything, ids, fields)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -118,9 +118,18 @@ func (d *DB) byKeys(s step, refs []string, ids []int64) string {
 	if span := uint64(hi) - uint64(lo); float64(span) < dense*float64(len(ids)) { // unsigned, it cannot overflow
 		return fmt.Sprintf("%s WHERE %s.%s BETWEEN %d AND %d", head, s.table, s.key, lo, hi)
 	}
-	in := s.table + "." + s.key + " IN ("
 	b := make([]byte, 0, len(head)+len(ids)*12)
-	b = append(append(append(b, head...), " WHERE "...), in...)
+	return string(appendIn(append(append(b, head...), " WHERE "...), s.table+"."+s.key, ids))
+}
+
+// appendIn writes that the column has one of the ids: in one list, or in several
+// within parentheses.
+func appendIn(b []byte, column string, ids []int64) []byte {
+	if len(ids) > maxInList {
+		b = append(b, '(')
+	}
+	in := column + " IN ("
+	b = append(b, in...)
 	for i, id := range ids {
 		switch {
 		case i == 0:
@@ -131,5 +140,8 @@ func (d *DB) byKeys(s step, refs []string, ids []int64) string {
 		}
 		b = strconv.AppendInt(b, id, 10)
 	}
-	return string(append(b, ')'))
+	if b = append(b, ')'); len(ids) > maxInList {
+		b = append(b, ')')
+	}
+	return b
 }

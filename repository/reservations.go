@@ -1,10 +1,12 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
+	"rowmill/access"
 	"rowmill/internal/fault"
 	"rowmill/reservation"
 )
@@ -66,6 +68,9 @@ func (r *Reservations) Snapshot(ctx context.Context, q reservation.Query, each f
 		return reservation.Snapshot{}, err
 	}
 	snapshot := reservation.Snapshot{At: time.Now().UTC().Truncate(time.Microsecond)}
+	if s.scope.none {
+		return snapshot, nil
+	}
 	rows, err := r.db.rows(ctx, "SELECT reservations.id FROM reservations"+s.where()+s.order(mainTable), s.args...)
 	if err != nil {
 		return reservation.Snapshot{}, mapError(ctx, "take a snapshot", err)
@@ -103,14 +108,15 @@ func (r *Reservations) Snapshot(ctx context.Context, q reservation.Query, each f
 	return snapshot, nil
 }
 
-// Batch implements reservation.Store. Too many ids and repeated ones are Invalid.
-func (r *Reservations) Batch(ctx context.Context, ids []int64, fields []reservation.Field) (reservation.Batch, error) {
+// Batch implements reservation.Store. Too many ids or properties and repeated ids
+// are Invalid.
+func (r *Reservations) Batch(ctx context.Context, scope access.Scope, ids []int64, fields []reservation.Field) (reservation.Batch, error) {
 	if len(ids) > reservation.MaxBatch {
 		return reservation.Batch{}, fault.InvalidFields("The batch is too big.",
 			fault.Field{Name: "ids", Detail: fmt.Sprintf("has %d ids, %d are allowed", len(ids), reservation.MaxBatch)})
 	}
 	p, err := planOf(fields)
-	if err != nil || len(ids) == 0 {
+	if err = cmp.Or(err, reservation.CheckScope(scope)); err != nil || len(ids) == 0 {
 		return reservation.Batch{}, err
 	}
 	g := newPage(p, len(ids))
@@ -121,11 +127,13 @@ func (r *Reservations) Batch(ctx context.Context, ids []int64, fields []reservat
 		}
 	}
 	g.full = true
-	if err := g.readMain(ctx, r.db, r.db.byKeys(p.main, g.refs, ids)); err != nil {
-		return reservation.Batch{}, err
-	}
-	if err := g.readParts(ctx, r.db); err != nil {
-		return reservation.Batch{}, err
+	if w := withinOf(scope); !w.none {
+		if err := g.readMain(ctx, r.db, r.db.byKeys(p.main, g.refs, ids)+w.and(mainTable)); err != nil {
+			return reservation.Batch{}, err
+		}
+		if err := g.readParts(ctx, r.db); err != nil {
+			return reservation.Batch{}, err
+		}
 	}
 	var b reservation.Batch
 	for i, row := range g.rows {

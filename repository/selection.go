@@ -16,6 +16,7 @@ type selection struct {
 	args  []any
 	sort  string // a column of the main table, NOT NULL
 	desc  bool
+	scope within
 }
 
 // selection turns a query into SQL; a sort or a condition that is none is Invalid.
@@ -27,7 +28,13 @@ func (d *DB) selection(q reservation.Query) (selection, error) {
 	if !ok || !f.Sort {
 		return selection{}, fault.InvalidFields("The sort is not valid.", fault.Field{Name: q.Sort.Field, Detail: "cannot be sorted by"})
 	}
-	s := selection{sort: f.Column, desc: q.Sort.Desc}
+	if err := reservation.CheckScope(q.Scope); err != nil {
+		return selection{}, err
+	}
+	s := selection{sort: f.Column, desc: q.Sort.Desc, scope: withinOf(q.Scope)}
+	if limit := s.scope.of(mainTable); limit != "" {
+		s.terms = append(s.terms, limit)
+	}
 	for _, c := range q.Filter.Conditions {
 		term, args, err := d.condition(c)
 		if err != nil {
@@ -37,7 +44,7 @@ func (d *DB) selection(q reservation.Query) (selection, error) {
 		s.args = append(s.args, args...)
 	}
 	if q.Filter.Search != "" {
-		term, args, err := search(q.Filter.Search)
+		term, args, err := search(q.Filter.Search, q.Scope.Personal)
 		if err != nil {
 			return selection{}, err
 		}
@@ -125,7 +132,7 @@ func (s selection) after(id int64) selection {
 		return s.behind(anchor{id: id})
 	}
 	column, beyond := "reservations."+s.sort, s.beyond()
-	cursor := "(SELECT c." + s.sort + " FROM reservations c WHERE c.id = ?)"
+	cursor := "(SELECT c." + s.sort + " FROM reservations c WHERE c.id = ?" + s.scope.and("c") + ")"
 	return s.with(column+" "+beyond+"= "+cursor, id).
 		with("("+column+" "+beyond+" "+cursor+" OR "+column+" = "+cursor+" AND reservations.id "+beyond+" ?)", id, id, id)
 }

@@ -10,9 +10,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"rowmill/access"
 	"rowmill/internal/testdb"
 	"rowmill/reservation"
 )
+
+// everything is the scope of the tests that are not about scopes.
+var everything = access.Scope{Personal: true}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(testdb.Around(m)) }
 

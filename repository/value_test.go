@@ -16,7 +16,7 @@ func TestNullIsNotEmptyText(t *testing.T) {
 		rows := [][]any{plainRow(1), plainRow(2)}
 		rows[1][13] = ""
 		insert(t, db, intoReservations, rows)
-		b, err := NewReservations(db).Batch(t.Context(), []int64{1, 2}, fieldsOf(t, "memo"))
+		b, err := NewReservations(db).Batch(t.Context(), everything, []int64{1, 2}, fieldsOf(t, "memo"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func zeroDates(t *testing.T, db *DB) {
 func TestZeroDatesAreReadAsSuchAndAreNotNull(t *testing.T) {
 	eachEngine(t, func(t *testing.T, db *DB) {
 		zeroDates(t, db)
-		b, err := NewReservations(db).Batch(t.Context(), []int64{1}, fieldsOf(t, "check_in", "updated_at", "paid_at", "check_out"))
+		b, err := NewReservations(db).Batch(t.Context(), everything, []int64{1}, fieldsOf(t, "check_in", "updated_at", "paid_at", "check_out"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestBytesThatAreNotUTF8AreKept(t *testing.T) {
 	row := plainRow(1)
 	row[13] = "a\xed\xa0\x80\x00b"
 	insert(t, db, intoReservations, [][]any{row})
-	b, err := NewReservations(db).Batch(t.Context(), []int64{1}, fieldsOf(t, "memo"))
+	b, err := NewReservations(db).Batch(t.Context(), everything, []int64{1}, fieldsOf(t, "memo"))
 	if err != nil || b.Rows[0].Values[0] != table.TextOf("a\xed\xa0\x80\x00b") {
 		t.Errorf("%v, %v", b.Rows, err)
 	}
@@ -93,7 +93,7 @@ func TestLongMemosFit(t *testing.T) {
 		row := plainRow(1)
 		row[13] = string(long)
 		insert(t, db, intoReservations, [][]any{row})
-		b, err := NewReservations(db).Batch(t.Context(), []int64{1}, fieldsOf(t, "memo"))
+		b, err := NewReservations(db).Batch(t.Context(), everything, []int64{1}, fieldsOf(t, "memo"))
 		if err != nil || b.Rows[0].Values[0] != table.TextOf(string(long)) {
 			t.Errorf("%d rows, %v", len(b.Rows), err)
 		}

@@ -41,7 +41,8 @@ type Condition struct {
 }
 
 // Filter is a conjunction: a reservation matches if every condition holds and,
-// where Search is set, its code or its guest's name starts with it.
+// where Search is set, its code or its guest's name starts with it. (Its code
+// alone, where the query's scope is not personal.)
 type Filter struct {
 	Conditions []Condition
 	Search     string

@@ -67,13 +67,16 @@ type Snapshot struct {
 	Total int64
 }
 
-// Store reads reservations. Its statements do not grow with the rows asked.
+// Store reads reservations. Its statements do not grow with the rows asked. It
+// keeps to a scope's properties and, without Personal, searches the codes alone;
+// the values themselves it gives as they are: masking is the reader's.
 type Store interface {
 	// Snapshot calls each with the ids that match, in order, a run at a time,
 	// all from one consistent read. The run is each's only until it returns.
 	Snapshot(ctx context.Context, q Query, each func(ids []int64) error) (Snapshot, error)
-	// Batch reads the fields of up to MaxBatch ids; a repeated id is an error.
-	Batch(ctx context.Context, ids []int64, fields []Field) (Batch, error)
+	// Batch reads the fields of up to MaxBatch ids; a repeated id is an error. A
+	// row outside of the scope's properties is absent.
+	Batch(ctx context.Context, scope access.Scope, ids []int64, fields []Field) (Batch, error)
 	// List reads a page; withTotal also counts the matching rows.
 	List(ctx context.Context, q Query, w Window, fields []Field, withTotal bool) (List, error)
 }

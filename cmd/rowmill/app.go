@@ -17,6 +17,7 @@ import (
 
 	"rowmill/export"
 	"rowmill/gateway"
+	"rowmill/grants"
 	"rowmill/internal/blob"
 	"rowmill/internal/config"
 	"rowmill/internal/embedded"
@@ -34,6 +35,7 @@ type app struct {
 
 	db    *repository.DB
 	jobs  *repository.Jobs
+	holds *grants.Keeper // jobs to what their owners may do
 	files *blob.Store
 	queue *jobs.Queue
 
@@ -96,6 +98,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 		return nil
 	}
 	a.jobs = repository.NewJobs(a.db)
+	a.holds = newKeeper(a.db, a.log)
 	if a.files, err = openFiles(ctx, a.cfg); err != nil {
 		return err
 	}
@@ -163,18 +166,25 @@ func (a *app) openGateway(ctx context.Context) error {
 	if !a.cfg.Plays(config.Gateway) {
 		return nil
 	}
-	token, err := a.publicToken(ctx)
+	callers, events, err := a.openSignIn(ctx)
 	if err != nil {
 		return err
 	}
-	h, err := gateway.New(gateway.Config{
-		Jobs: a.jobs, Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
-		Token: token, Checks: a.checks(), Logger: a.log,
+	pages, err := a.pages(events)
+	if err != nil {
+		return err
+	}
+	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
+		Pages: pages, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
+		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
+		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
+		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
 	})
 	if err != nil {
 		return err
 	}
+	events.gateway = h
 	if a.gateway, err = a.listen(ctx, "gateway", a.cfg.GatewayAddr, h.HTTPServer(a.cfg.GatewayAddr)); err != nil {
 		return err
 	}
@@ -255,20 +265,21 @@ func (a *app) run(ctx context.Context) error {
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, Logger: a.log,
+		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log,
 		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
 		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
-		Lease: a.cfg.Lease, Retention: a.cfg.Retention,
+		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention,
 	})
 	if err != nil {
 		return err
 	}
 	worker := jobs.NewWorker(jobs.WorkerConfig{
-		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, ID: workerID(),
+		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: workerID(),
 		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
 	})
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
 		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db)}, AuditRetention: a.cfg.AuditRetention,
 	})
 	group.Go(func() error { return worker.Run(ctx) })
 	group.Go(func() error { return sweeper.Run(ctx) })

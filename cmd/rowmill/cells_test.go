@@ -139,7 +139,7 @@ func insertOdd(t *testing.T, driver, dsn string, rows []oddRow) {
 
 func oddFiles(t *testing.T, c *exportclient.Client, rows []oddRow) {
 	t.Helper()
-	order := exportclient.Order{Columns: oddColumns, Sort: "id", TimeZone: "Asia/Seoul"}
+	order := exportclient.Order{Columns: oddColumns, Sort: "id", TimeZone: "Asia/Seoul", Personal: true, Reason: "every odd cell"}
 	path, receipt := fetchOdd(t, c, order, sheet.XLSX)
 	if diff := cmp.Diff(oddLosses(rows, sheet.XLSX), receipt.Losses); diff != "" {
 		t.Errorf("losses of the xlsx file (-want +got):\n%s", diff)

@@ -108,7 +108,8 @@ func (d demoCmd) importSample(ctx context.Context, s streams, a *app) error {
 
 func (d demoCmd) export(ctx context.Context, s streams, a *app) error {
 	c := exportclient.New(a.gateway.url(), a.cfg.Token)
-	job, err := fetchFile(ctx, s, c, exportclient.Order{Dataset: "reservations", Format: "xlsx", Language: d.Language, TimeZone: d.TimeZone}, "", d.Out)
+	job, err := fetchFile(ctx, s, c, exportclient.Order{Dataset: "reservations", Format: "xlsx", Language: d.Language, TimeZone: d.TimeZone,
+		Personal: true, Reason: "demonstration"}, "", d.Out)
 	if err != nil {
 		return err
 	}

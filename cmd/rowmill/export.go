@@ -26,6 +26,8 @@ type exportCmd struct {
 	Format   string   `name:"format" default:"xlsx" help:"xlsx or csv."`
 	Language string   `name:"language" help:"Language of the titles: en or ko."`
 	TimeZone string   `name:"time-zone" help:"IANA time zone of times."`
+	Personal bool     `name:"personal" help:"Personal data in the clear instead of masked; needs the permission and a --reason."`
+	Reason   string   `name:"reason" placeholder:"TEXT" help:"Why personal data are taken out; the file and the audit tell it."`
 	Out      string   `name:"out" short:"o" help:"File to write; default reservations.xlsx or .csv."`
 	Resume   string   `name:"resume" placeholder:"JOB" help:"Download the file of this job instead of asking for a new one; takes up a broken download."`
 }
@@ -52,7 +54,8 @@ func (e exportCmd) Run(ctx context.Context, s streams) error {
 }
 
 func (e exportCmd) order() (exportclient.Order, error) {
-	o := exportclient.Order{Format: e.Format, Sort: e.Sort, Columns: e.Columns, Language: e.Language, TimeZone: e.TimeZone, Filter: map[string][]string{}}
+	o := exportclient.Order{Format: e.Format, Sort: e.Sort, Columns: e.Columns, Language: e.Language, TimeZone: e.TimeZone,
+		Personal: e.Personal, Reason: e.Reason, Filter: map[string][]string{}}
 	if e.Desc {
 		o.Order = "desc"
 	}

@@ -29,6 +29,7 @@ type cli struct {
 	Import  importCmd  `cmd:"" help:"Load reservations into an empty database."`
 	Export  exportCmd  `cmd:"" help:"Ask a running gateway for a file and download it."`
 	Bench   benchCmd   `cmd:"" help:"Measure how fast exports are, on this machine."`
+	Revoke  revokeCmd  `cmd:"" help:"Take every permission from a user and end their exports, until they call again."`
 	Health  healthCmd  `cmd:"" help:"Ask a process's admin address whether it is ready; for health checks."`
 }
 

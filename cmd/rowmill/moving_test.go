@@ -38,6 +38,7 @@ func boot(t *testing.T, rows int, change func(*config.Config)) (*app, *exportcli
 	cfg.MySQLDSN, cfg.RedisURL, cfg.DataDir = testdb.MySQL(t), testdb.Redis(t), t.TempDir()
 	cfg.Token, cfg.ServiceToken = testToken, serviceToken
 	cfg.GatewayAddr, cfg.ReservationsAddr = "127.0.0.1:0", "127.0.0.1:0"
+	cfg.MaxUserJobs, cfg.CallRate = 0, 0 // the tests are one impatient user
 	if change != nil {
 		change(cfg)
 	}

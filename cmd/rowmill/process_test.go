@@ -55,7 +55,8 @@ func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{dsn: testdb.MySQL(t), redis: testdb.Redis(t), files: t.TempDir()}
 	h.env = append(os.Environ(), "ROWMILL_MYSQL_DSN="+h.dsn, "ROWMILL_REDIS_URL="+h.redis, "ROWMILL_BLOB_URL=file://"+h.files,
-		"ROWMILL_TOKEN="+testToken, "ROWMILL_SERVICE_TOKEN="+serviceToken, "ROWMILL_LOG_FORMAT=json", "ROWMILL_LEASE=3s", "ROWMILL_SWEEP_EVERY=200ms")
+		"ROWMILL_TOKEN="+testToken, "ROWMILL_SERVICE_TOKEN="+serviceToken, "ROWMILL_LOG_FORMAT=json", "ROWMILL_LEASE=3s", "ROWMILL_SWEEP_EVERY=200ms",
+		"ROWMILL_MAX_JOBS_PER_USER=0", "ROWMILL_RATE_PER_SECOND=0") // the tests are one impatient user
 	h.tool(t, "migrate")
 	return h
 }

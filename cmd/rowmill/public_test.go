@@ -199,7 +199,7 @@ func TestAJobThatNobodyWorksOnSaysSoAndForHowLong(t *testing.T) {
 // A job is watched as closely as can be. The file is asked for before and after
 // each look, so whichever of the two comes first, they must not contradict it.
 func TestTheFileIsThereExactlyWhenTheJobIsAtAHundredPercent(t *testing.T) {
-	a, c := boot(t, 10_000, func(cfg *config.Config) { cfg.PageSize, cfg.FetchSlots = 100, 1 })
+	a, c := boot(t, 10_000, func(cfg *config.Config) { cfg.PageSize, cfg.FetchSlots, cfg.ReportEvery = 100, 1, 10*time.Millisecond })
 	job, err := c.Submit(t.Context(), exportclient.Order{}, "watched")
 	if err != nil {
 		t.Fatal(err)

@@ -128,7 +128,7 @@ func TestTheSampleComesOutWholeFromEveryWiring(t *testing.T) {
 	h.worker(t)
 	h.worker(t)
 	out := filepath.Join(t.TempDir(), "roles.xlsx")
-	h.tool(t, "export", "--gateway", h.gateway, "--out", out)
+	h.tool(t, "export", "--gateway", h.gateway, "--personal", "--reason", "comparison", "--out", out)
 	if a, b := rowsHash(t, demo), rowsHash(t, out); a != b {
 		t.Errorf("the demo's rows hash to %s, those of separate roles to %s", a, b)
 	}
@@ -139,7 +139,7 @@ func TestTheSampleComesOutWholeFromEveryWiring(t *testing.T) {
 
 // all asks for all rows under a key of its own: they are not the same order twice.
 func all(key string) exportclient.Order {
-	return exportclient.Order{Dataset: "reservations", Format: "xlsx", FileName: key + ".xlsx"}
+	return exportclient.Order{Dataset: "reservations", Format: "xlsx", FileName: key + ".xlsx", Personal: true, Reason: "comparison"}
 }
 
 func submit(t *testing.T, h *house, key string) string {

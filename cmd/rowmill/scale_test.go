@@ -31,7 +31,7 @@ func TestMemoryDoesNotGrowWithTheRows(t *testing.T) {
 func (h *house) peak(t *testing.T, rows int64) int64 {
 	t.Helper()
 	worker := h.worker(t)
-	order := exportclient.Order{Format: "xlsx", Filter: map[string][]string{"id_lte": {fmt.Sprint(rows)}}}
+	order := exportclient.Order{Format: "xlsx", Personal: true, Reason: "measurement", Filter: map[string][]string{"id_lte": {fmt.Sprint(rows)}}}
 	job, err := h.client().Submit(t.Context(), order, fmt.Sprintf("scale-%d", rows))
 	if err != nil {
 		t.Fatal(err)

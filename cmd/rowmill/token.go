@@ -15,9 +15,10 @@ import (
 const tokenFile = "token"
 
 // publicToken gives the configured token, or the embedded gateway's own, made
-// once and kept in the data directory for its owner alone.
+// once and kept in the data directory for its owner alone. Where users sign in at
+// an issuer, there is no token but a configured one.
 func (a *app) publicToken(ctx context.Context) (string, error) {
-	if a.cfg.Token != "" {
+	if a.cfg.Token != "" || a.cfg.Issuer != "" {
 		return a.cfg.Token, nil
 	}
 	path := filepath.Join(a.cfg.DataDir, tokenFile)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"rowmill/access"
 	"rowmill/export"
 	"rowmill/internal/pool"
 	"rowmill/internal/table"
@@ -108,13 +109,13 @@ func (b *bench) step(ctx context.Context, r rung) (step Step, err error) {
 	}
 	kept := &attempts{}
 	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{dataset}, Attempts: kept, Files: b.files, Logger: silent(),
+		Datasets: []export.Dataset{dataset}, Attempts: kept, Files: b.files, RowSets: kept, Logger: silent(),
 		Fetch: pool.New(r.fetch), Encode: pool.New(r.encode), Window: r.window,
 	})
 	if err != nil {
 		return Step{}, err
 	}
-	job := export.Job{ID: "bench", Attempt: 1, Status: export.Running, Request: b.request}
+	job := export.Job{ID: "bench", Attempt: 1, Status: export.Running, Request: b.request, Scope: inTheClear}
 	debug.FreeOSMemory() // or the peak would be of the run before
 	sent := b.db.line.sent.Load()
 	step = Step{Name: r.name}
@@ -166,8 +167,8 @@ func newWideSource(d export.Dataset) wideSource {
 }
 
 // Fetch implements export.Source.
-func (s wideSource) Fetch(ctx context.Context, t export.PageToken, asked []string) (export.Page, error) {
-	page, err := s.Source.Fetch(ctx, t, s.keys)
+func (s wideSource) Fetch(ctx context.Context, scope access.Scope, t export.PageToken, asked []string) (export.Page, error) {
+	page, err := s.Source.Fetch(ctx, scope, t, s.keys)
 	if err != nil {
 		return export.Page{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rowmill/access"
 	"rowmill/internal/table"
 	"rowmill/internal/telemetry"
 	"rowmill/reservation"
@@ -38,8 +39,8 @@ var relations = map[reservation.Part]relation{
 // record is a row as an object mapper holds it.
 type record map[string]any
 
-// Batch implements reservation.Store.
-func (s lazyStore) Batch(ctx context.Context, ids []int64, fields []reservation.Field) (reservation.Batch, error) {
+// Batch implements reservation.Store. The bench sees all rows.
+func (s lazyStore) Batch(ctx context.Context, _ access.Scope, ids []int64, fields []reservation.Field) (reservation.Batch, error) {
 	var list strings.Builder
 	for i, id := range ids {
 		if i > 0 {

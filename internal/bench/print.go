@@ -28,10 +28,10 @@ func (r *Report) printStages(p *printer) {
 		return
 	}
 	p.line("\nEach stage alone, on one goroutine, for 1,000 rows:\n")
-	p.table("stage\twall ms\tCPU ms\tshare of CPU\tallocations\tallocated kB\twire kB\tstatements in all\t", func(row rowFunc) {
+	p.table("stage\twall ms\tCPU ms\tshare of CPU\tallocations\tallocated kB\twire kB\tpeak MB\tstatements in all\t", func(row rowFunc) {
 		var sum Stage
 		stage := func(s Stage) {
-			row("%s\t%.2f\t%.2f\t%.1f %%\t%.0f\t%.0f\t%.1f\t%d\t", s.Name, s.WallMillis, s.CPUMillis, s.Share*100, s.Allocs, s.AllocBytes/1000, s.WireBytes/1000, s.Statements)
+			row("%s\t%.2f\t%.2f\t%.1f %%\t%.0f\t%.0f\t%.1f\t%d\t%d\t", s.Name, s.WallMillis, s.CPUMillis, s.Share*100, s.Allocs, s.AllocBytes/1000, s.WireBytes/1000, s.PeakBytes>>20, s.Statements)
 		}
 		for _, s := range r.Stages {
 			stage(s)
@@ -42,13 +42,14 @@ func (r *Report) printStages(p *printer) {
 			sum.AllocBytes += s.AllocBytes
 			sum.WireBytes += s.WireBytes
 			sum.Statements += s.Statements
+			sum.PeakBytes = max(sum.PeakBytes, s.PeakBytes)
 		}
 		sum.Name = "sum of the stages"
 		stage(sum)
 		s := r.whole()
 		stage(Stage{
 			"the whole, overlapped", r.per1000(s.Seconds * 1000), r.per1000(s.CPUSeconds * 1000), 1,
-			r.per1000(float64(s.Allocs)), r.per1000(float64(s.AllocBytes)), r.per1000(float64(s.WireBytes)), s.Statements,
+			r.per1000(float64(s.Allocs)), r.per1000(float64(s.AllocBytes)), r.per1000(float64(s.WireBytes)), s.Statements, s.PeakBytes,
 		})
 	})
 }

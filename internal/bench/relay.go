@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"rowmill/access"
 	"rowmill/reservation"
 	"rowmill/reservation/reservationhttp"
 )
@@ -30,7 +31,7 @@ type pageStore struct {
 	batch reservation.Batch
 }
 
-func (s *pageStore) Batch(context.Context, []int64, []reservation.Field) (reservation.Batch, error) {
+func (s *pageStore) Batch(context.Context, access.Scope, []int64, []reservation.Field) (reservation.Batch, error) {
 	return s.batch, nil
 }
 
@@ -119,7 +120,7 @@ func (w *plainWriter) Write(p []byte) (int, error) { return w.to.Write(p) }
 func (p *pass) transport(ctx context.Context, ids []int64, read reservation.Batch) (reservation.Batch, error) {
 	r := p.server
 	r.page.batch, r.call.handler, r.call.kept = read, r.full, false
-	if _, _, err := r.client.Batch(ctx, ids, p.fields); err != nil { // keeps the request and the answer
+	if _, _, err := r.client.Batch(ctx, inTheClear, ids, p.fields); err != nil { // keeps the request and the answer
 		return reservation.Batch{}, err
 	}
 	nothing, err := measure(func() error { return r.answer(ctx, r.empty) })
@@ -130,8 +131,8 @@ func (p *pass) transport(ctx context.Context, ids []int64, read reservation.Batc
 	if err != nil {
 		return reservation.Batch{}, err
 	}
-	p.costs[stageWrite].add(all.minus(nothing))
-	p.costs[stageHTTP].add(nothing)
+	p.charge(stageWrite, all.minus(nothing))
+	p.charge(stageHTTP, nothing)
 	before := r.wire.traffic.bytes.Load()
 	if err := p.in(stageHTTP, func() error { return r.send(ctx) }); err != nil {
 		return reservation.Batch{}, err
@@ -139,7 +140,7 @@ func (p *pass) transport(ctx context.Context, ids []int64, read reservation.Batc
 	p.wire += r.wire.traffic.bytes.Load() - before
 	var batch reservation.Batch
 	err = p.in(stageRead, func() (err error) {
-		batch, _, err = r.client.Batch(ctx, ids, p.fields)
+		batch, _, err = r.client.Batch(ctx, inTheClear, ids, p.fields)
 		return err
 	})
 	return batch, err

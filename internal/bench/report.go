@@ -38,6 +38,7 @@ type Stage struct {
 	AllocBytes float64 `json:"alloc_bytes_per_1000"`
 	WireBytes  float64 `json:"wire_bytes_per_1000"`
 	Statements int64   `json:"statements"` // of all rows
+	PeakBytes  int64   `json:"peak_bytes"` // the most that the Go runtime held as a piece of the stage ended
 }
 
 // Step is a rung of the ladder.

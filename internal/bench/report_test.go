@@ -35,8 +35,8 @@ func sampleReport() Report {
 	r := Report{
 		Rows: 4000, Columns: 25, PageSize: 1000, Pool: 4, Repeat: 3, RTTMillis: 1.5, Database: "sqlite", DatabaseCPU: true, Go: "go1.26", Cores: 2,
 		Stages: []Stage{
-			{Name: stageSQL, WallMillis: 16.77, CPUMillis: 20, Allocs: 128_595, AllocBytes: 5_484_000, Statements: 41},
-			{Name: stageHTTP, WallMillis: 0.5, CPUMillis: 0.25, Allocs: 237, AllocBytes: 128_000, WireBytes: 344_200},
+			{Name: stageSQL, WallMillis: 16.77, CPUMillis: 20, Allocs: 128_595, AllocBytes: 5_484_000, Statements: 41, PeakBytes: 41 << 20},
+			{Name: stageHTTP, WallMillis: 0.5, CPUMillis: 0.25, Allocs: 237, AllocBytes: 128_000, WireBytes: 344_200, PeakBytes: 38 << 20},
 		},
 		Ladder: []Step{
 			{Rung: 1, Name: "slow", Statements: 26_604, APICalls: 31, WireBytes: 1_500_000, PeakBytes: 24 << 20, FileBytes: 900_000, SheetSHA256: "ab",

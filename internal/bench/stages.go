@@ -11,6 +11,7 @@ import (
 
 	"rowmill/export"
 	"rowmill/export/sheet"
+	"rowmill/internal/telemetry"
 	"rowmill/reservation"
 	"rowmill/reservation/reservationhttp"
 )
@@ -36,6 +37,7 @@ type pass struct {
 	*bench
 	fields     []reservation.Field
 	costs      map[string]*Cost
+	peaks      map[string]int64
 	statements int64
 	wire       int64
 	server     *relay
@@ -48,7 +50,7 @@ func (b *bench) stages(ctx context.Context) ([]Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pass{bench: b, fields: fields, costs: map[string]*Cost{}}
+	p := &pass{bench: b, fields: fields, costs: map[string]*Cost{}, peaks: map[string]int64{}}
 	for _, name := range stageNames {
 		p.costs[name] = &Cost{}
 	}
@@ -69,7 +71,7 @@ func (p *pass) result() []Stage {
 		c := p.costs[name]
 		stages[i] = Stage{
 			Name: name, WallMillis: per1000(millis(c.Wall)), CPUMillis: per1000(millis(c.CPU)),
-			Allocs: per1000(float64(c.Allocs)), AllocBytes: per1000(float64(c.AllocBytes)),
+			Allocs: per1000(float64(c.Allocs)), AllocBytes: per1000(float64(c.AllocBytes)), PeakBytes: p.peaks[name],
 		}
 		switch name {
 		case stageSQL:
@@ -84,8 +86,14 @@ func (p *pass) result() []Stage {
 // in measures f as work of the stage.
 func (p *pass) in(stage string, f func() error) error {
 	c, err := measure(f)
-	p.costs[stage].add(c)
+	p.charge(stage, c)
 	return err
+}
+
+// charge adds what a piece of the stage took, and looks at the memory held now.
+func (p *pass) charge(stage string, c Cost) {
+	p.costs[stage].add(c)
+	p.peaks[stage] = max(p.peaks[stage], telemetry.HeldMemory())
 }
 
 func (p *pass) run(ctx context.Context) (err error) {
@@ -152,7 +160,7 @@ func (p *pass) snapshot(ctx context.Context) (ids []int64, err error) {
 	}
 	sent := p.db.line.sent.Load()
 	err = p.in(stageSQL, func() error {
-		_, err := p.bench.store.Snapshot(ctx, reservation.Query{Filter: filter, Sort: sort}, func(run []int64) error {
+		_, err := p.bench.store.Snapshot(ctx, reservation.Query{Filter: filter, Sort: sort, Scope: inTheClear}, func(run []int64) error {
 			ids = append(ids, run...)
 			return nil
 		})
@@ -167,7 +175,7 @@ func (p *pass) page(ctx context.Context, ids []int64) error {
 	var read reservation.Batch
 	sent := p.db.line.sent.Load()
 	err := p.in(stageSQL, func() (err error) {
-		read, err = p.bench.store.Batch(ctx, ids, p.fields)
+		read, err = p.bench.store.Batch(ctx, inTheClear, ids, p.fields)
 		return err
 	})
 	p.statements += p.db.line.sent.Load() - sent
@@ -205,8 +213,8 @@ func (p *pass) chunk(s sheet.Span) (chunk sheet.Chunk, err error) {
 		return chunk, err
 	}
 	deflate, err := measure(func() error { return deflateAgain(xml) })
-	p.costs[stageDeflate].add(deflate)
-	p.costs[stageEncode].add(both.minus(deflate))
+	p.charge(stageDeflate, deflate)
+	p.charge(stageEncode, both.minus(deflate))
 	return chunk, err
 }
 

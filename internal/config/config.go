@@ -37,6 +37,9 @@ type Config struct {
 	BaseURL          string   `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it, put before the links it gives; empty: links are paths."`
 	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
 
+	TrustedProxies []string      `name:"trusted-proxies" env:"ROWMILL_TRUSTED_PROXIES" sep:"," placeholder:"CIDR" help:"Networks of the proxies in front of the gateway, like 10.0.0.0/8, whose X-Forwarded-For says who calls; empty: the peer is the caller."`
+	AuditRetention time.Duration `name:"audit-retention" env:"ROWMILL_AUDIT_RETENTION" default:"17520h" help:"How long it is kept who took what out, and which rows."`
+
 	DataDir  string `name:"data-dir" env:"ROWMILL_DATA_DIR" default:"rowmill-data" help:"Where the embedded SQL database and files lie."`
 	MySQLDSN string `name:"mysql-dsn" env:"ROWMILL_MYSQL_DSN" placeholder:"DSN" help:"MySQL or MariaDB, as user:password@tcp(host:port)/database; empty: embedded SQLite."`
 	RedisURL string `name:"redis-url" env:"ROWMILL_REDIS_URL" placeholder:"URL" help:"Redis, as redis://[user:password@]host:port[/db]; empty: embedded."`
@@ -44,6 +47,8 @@ type Config struct {
 
 	Token        string `name:"token" env:"ROWMILL_TOKEN" placeholder:"SECRET" help:"Bearer token of the public API, at least 16 characters; empty, with everything embedded: a random one in the data directory's file token."`
 	ServiceToken string `name:"service-token" env:"ROWMILL_SERVICE_TOKEN" placeholder:"SECRET" help:"Bearer token between gateway, workers and the reservation API; empty, with all roles in this process: a random one."`
+
+	Identity `embed:""`
 
 	PageSize     int           `name:"page-size" env:"ROWMILL_PAGE_SIZE" default:"1000" help:"Rows a worker asks for at once, 1 to 5000."`
 	FetchMin     int           `name:"fetch-min" env:"ROWMILL_FETCH_MIN" default:"1" help:"Pages fetched at once by this process, over all its jobs, when the reservation API is slow."`
@@ -55,9 +60,16 @@ type Config struct {
 	SmallSlots   int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
 	SharedSlots  int           `name:"shared-slots" env:"ROWMILL_SHARED_SLOTS" default:"2" help:"Jobs of either size that run at once beside them."`
 	SmallRows    int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
+	MaxUserJobs  int           `name:"max-jobs-per-user" env:"ROWMILL_MAX_JOBS_PER_USER" default:"5" help:"Exports of one user that may wait or run at once; 0: no bound."`
+	MaxRows      int64         `name:"max-rows" env:"ROWMILL_MAX_ROWS" default:"0" help:"Most rows of one export, whoever asks; 0: no bound."`
+	CallRate     int           `name:"rate-per-second" env:"ROWMILL_RATE_PER_SECOND" default:"20" help:"Calls a second that a user may make in the long run; 0: no bound."`
+	CallBurst    int           `name:"rate-burst" env:"ROWMILL_RATE_BURST" default:"60" help:"Calls that a user may make at once."`
+	UserStreams  int           `name:"streams-per-user" env:"ROWMILL_STREAMS_PER_USER" default:"20" help:"Event streams that a user may have open; 0: no bound."`
+	TableTimeout time.Duration `name:"table-timeout" env:"ROWMILL_TABLE_TIMEOUT" default:"5s" help:"Limit of one call of the job table for a user who waits."`
 	JobTimeout   time.Duration `name:"job-timeout" env:"ROWMILL_JOB_TIMEOUT" default:"2h" help:"Limit of one attempt of a job."`
 	MaxFailures  int           `name:"max-failures" env:"ROWMILL_MAX_FAILURES" default:"5" help:"Attempts of a job that may fail before the job has failed."`
 	Lease        time.Duration `name:"lease" env:"ROWMILL_LEASE" default:"15s" help:"How long a silent worker keeps its job."`
+	ReportEvery  time.Duration `name:"report-every" env:"ROWMILL_REPORT_EVERY" default:"500ms" help:"Pace at which a running job writes down its progress and learns that it was canceled."`
 	SweepEvery   time.Duration `name:"sweep-every" env:"ROWMILL_SWEEP_EVERY" default:"5s" help:"Pace at which lost jobs and messages are looked for."`
 	Retention    time.Duration `name:"retention" env:"ROWMILL_RETENTION" default:"168h" help:"How long a file is kept."`
 	APITimeout   time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
@@ -96,9 +108,12 @@ func (c *Config) Level() slog.Level {
 func (c *Config) Check() error {
 	var p problems
 	p.roles(c)
+	p.identity(c)
 	p.addresses(c)
+	p.proxies(c)
 	p.stores(c)
 	p.numbers(c)
+	p.origins(c)
 	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "" || c.TimeZone == "Local" {
 		p.add("time-zone", "%q is not a known IANA time zone, like Asia/Seoul", c.TimeZone)
 	}
@@ -150,8 +165,8 @@ func (p *problems) roles(c *Config) {
 	if (split || c.ReservationsURL != "") && len(c.ServiceToken) < 16 {
 		p.add("service-token", "of at least 16 characters is needed, since roles are in separate processes")
 	}
-	if c.Plays(Gateway) && !c.Embedded() && c.Token == "" {
-		p.add("token", "is needed, since the gateway does not run embedded")
+	if c.Plays(Gateway) && !c.Embedded() && c.Token == "" && c.Issuer == "" {
+		p.add("token", "is needed, or --oidc-issuer, since the gateway does not run embedded")
 	}
 	if c.Token != "" && len(c.Token) < 16 {
 		p.add("token", "is too short: at least 16 characters")
@@ -195,7 +210,9 @@ func (p *problems) numbers(c *Config) {
 		{"page-size", int64(c.PageSize), 1, 5000}, {"fetch-min", int64(c.FetchMin), 1, int64(c.FetchSlots)}, {"fetch-slots", int64(c.FetchSlots), 1, int64(c.FetchMax)}, {"fetch-max", int64(c.FetchMax), 1, 256},
 		{"encode-slots", int64(c.EncodeSlots), 0, 256},
 		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
-		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
+		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"max-jobs-per-user", int64(c.MaxUserJobs), 0, 1000},
+		{"max-rows", c.MaxRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
+		{"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
 	} {
 		if n.v < n.lo || n.v > n.hi {
 			p.add(n.flag, "%d is not between %d and %d", n.v, n.lo, n.hi)
@@ -205,8 +222,9 @@ func (p *problems) numbers(c *Config) {
 		flag      string
 		v, lo, hi time.Duration
 	}{
-		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
-		{"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
+		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"table-timeout", c.TableTimeout, 100 * time.Millisecond, time.Minute}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
+		{"report-every", c.ReportEvery, 10 * time.Millisecond, c.Lease / 4}, {"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
+		{"audit-retention", c.AuditRetention, 24 * time.Hour, 20 * 365 * 24 * time.Hour},
 		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},
 	} {
 		if d.v < d.lo || d.v > d.hi {

@@ -43,6 +43,8 @@ type Order struct {
 	Language string              `json:"language,omitempty"`
 	TimeZone string              `json:"time_zone,omitempty"`
 	FileName string              `json:"file_name,omitempty"`
+	Personal bool                `json:"personal,omitempty"` // in the clear; else personal data are masked
+	Reason   string              `json:"reason,omitempty"`   // for personal data in the clear
 }
 
 // Job is a job as the gateway shows it.
@@ -57,6 +59,7 @@ type Job struct {
 	Notice       *Notice         `json:"notice"`
 	Failure      *export.Failure `json:"failure"`
 	Receipt      *export.Receipt `json:"receipt"`
+	Personal     bool            `json:"personal"`
 }
 
 // Notice is a thing to know that is no failure, such as that nobody works on the job.

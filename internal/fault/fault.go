@@ -33,9 +33,11 @@ const (
 	Unavailable
 	// Overloaded means that a dependency asked for fewer calls: try again later.
 	Overloaded
+	// TooMany means that the caller asks for too much at once: try again later.
+	TooMany
 )
 
-var kindNames = [...]string{"internal", "invalid", "not-found", "conflict", "unauthorized", "forbidden", "gone", "unavailable", "overloaded"}
+var kindNames = [...]string{"internal", "invalid", "not-found", "conflict", "unauthorized", "forbidden", "gone", "unavailable", "overloaded", "too-many-requests"}
 
 // String gives the kind's stable name, as used in logs and problem types.
 func (k Kind) String() string {
@@ -56,7 +58,7 @@ type Error struct {
 	Kind       Kind
 	Message    string        // safe for the caller: no cause, no secret
 	Fields     []Field       // of an Invalid error
-	RetryAfter time.Duration // of an Overloaded or Unavailable error; 0: not said
+	RetryAfter time.Duration // of an Overloaded, TooMany or Unavailable error; 0: not said
 	cause      error
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-faster/jx"
 
+	"rowmill/access"
 	"rowmill/reservation"
 )
 
@@ -20,12 +21,13 @@ const maxAnswer = 256 << 20
 // errShort is an answer that does not cover what was asked.
 var errShort = errors.New("the answer does not cover the asked ids")
 
-// Batch reads the fields of up to reservation.MaxBatch distinct ids. The answer
-// covers each id once, in the order asked. It also gives the statements it cost.
-func (c *Client) Batch(ctx context.Context, ids []int64, fields []reservation.Field) (reservation.Batch, int64, error) {
+// Batch reads the fields of up to reservation.MaxBatch distinct ids, as the scope
+// shows them. The answer covers each id once, in the order asked. It also gives the
+// statements it cost.
+func (c *Client) Batch(ctx context.Context, scope access.Scope, ids []int64, fields []reservation.Field) (reservation.Batch, int64, error) {
 	var batch reservation.Batch
 	var statements int64
-	body := batchRequest{ids: ids, fields: fieldKeys(fields)}.encode()
+	body := batchRequest{scopeRequest: scopeRequest{scope}, ids: ids, fields: fieldKeys(fields)}.encode()
 	err := c.call(ctx, "a page of rows", pathBatch, body, func(r io.Reader, header http.Header) (err error) {
 		statements = parseStatements(header.Get(headerTiming))
 		if header.Get("Content-Type") == typeRows {
@@ -104,7 +106,7 @@ func (c *Client) List(ctx context.Context, q reservation.Query, w reservation.Wi
 // Count gives how many rows match.
 func (c *Client) Count(ctx context.Context, q reservation.Query) (int64, error) {
 	id, _ := reservation.FieldOf("id")
-	list, err := c.List(ctx, reservation.Query{Filter: q.Filter, Sort: reservation.DefaultSort}, reservation.Window{Limit: 1}, []reservation.Field{id}, true)
+	list, err := c.List(ctx, reservation.Query{Filter: q.Filter, Sort: reservation.DefaultSort, Scope: q.Scope}, reservation.Window{Limit: 1}, []reservation.Field{id}, true)
 	return list.Total, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
+	"rowmill/access"
 	"rowmill/internal/fault"
 	"rowmill/internal/table"
 	"rowmill/reservation"
@@ -87,7 +88,7 @@ func TestBrokenBatchIsTriedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, calls := answers(t, broken, broken, body(wholeBatch))
-			batch, _, err := c.Batch(t.Context(), []int64{3, 2, 1}, fieldsOf(t, "id"))
+			batch, _, err := c.Batch(t.Context(), inTheClear, []int64{3, 2, 1}, fieldsOf(t, "id"))
 			if err != nil || calls.Load() != 3 {
 				t.Fatalf("after %d calls: %v", calls.Load(), err)
 			}
@@ -96,7 +97,7 @@ func TestBrokenBatchIsTriedAgain(t *testing.T) {
 				t.Error(diff)
 			}
 			c, calls = answers(t, broken)
-			batch, _, err = c.Batch(t.Context(), []int64{3, 2, 1}, fieldsOf(t, "id"))
+			batch, _, err = c.Batch(t.Context(), inTheClear, []int64{3, 2, 1}, fieldsOf(t, "id"))
 			if kind := fault.KindOf(err); kind != fault.Unavailable && !(name == "busy" && kind == fault.Overloaded) {
 				t.Errorf("kind %v of %v", kind, err)
 			}
@@ -125,7 +126,7 @@ func TestRefusalsAreFinal(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(x.status), func(t *testing.T) {
 			c, calls := answers(t, status(x.status, x.body))
-			_, _, err := c.Batch(t.Context(), []int64{1}, fieldsOf(t, "id"))
+			_, _, err := c.Batch(t.Context(), inTheClear, []int64{1}, fieldsOf(t, "id"))
 			if fault.KindOf(err) != x.kind || !strings.Contains(fault.Message(err), x.detail) || calls.Load() != 1 {
 				t.Errorf("%d calls, kind %v, %v", calls.Load(), fault.KindOf(err), err)
 			}
@@ -158,7 +159,7 @@ func TestServerThatNeverAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, _ := answers(t, handler)
 			c.config.Timeout, c.config.Silence, c.config.Attempts = 20*time.Millisecond, 20*time.Millisecond, 2
-			if _, _, err := c.Batch(t.Context(), []int64{1}, fieldsOf(t, "id")); fault.KindOf(err) != fault.Unavailable {
+			if _, _, err := c.Batch(t.Context(), inTheClear, []int64{1}, fieldsOf(t, "id")); fault.KindOf(err) != fault.Unavailable {
 				t.Errorf("batch: %v", err)
 			}
 			if _, err := snapshotOf(t, c, 10); fault.KindOf(err) != fault.Unavailable {
@@ -191,7 +192,7 @@ func TestEndedContextEndsTheCall(t *testing.T) {
 		cancel(why)
 		<-r.Context().Done()
 	})
-	_, _, err := c.Batch(ctx, []int64{1}, fieldsOf(t, "id"))
+	_, _, err := c.Batch(ctx, inTheClear, []int64{1}, fieldsOf(t, "id"))
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, why) || calls.Load() != 1 {
 		t.Errorf("%d calls, %v", calls.Load(), err)
 	}
@@ -238,7 +239,7 @@ func TestListAndCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := reservation.Query{Filter: filter, Sort: reservation.Sort{Field: "check_in", Desc: true}}
+	q := reservation.Query{Filter: filter, Sort: reservation.Sort{Field: "check_in", Desc: true}, Scope: access.Scope{Properties: []int64{2, 1}, Personal: true}}
 	fields := fieldsOf(t, reservation.DefaultFields()...)
 	after := int64(9)
 	for _, x := range []struct {

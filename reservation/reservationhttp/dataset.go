@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 
+	"rowmill/access"
 	"rowmill/export"
 	"rowmill/internal/fault"
 	"rowmill/reservation"
@@ -30,7 +31,7 @@ func NewDataset(c *Client, pageSize int) export.Dataset {
 		Defaults: reservation.DefaultFields(),
 		Sort:     reservation.DefaultSort.Field,
 		Check: func(r export.Request) error {
-			_, err := queryRequest{r.Filter, r.Sort, r.Order}.query()
+			_, err := queryRequest{filter: r.Filter, sort: r.Sort, order: r.Order}.query()
 			return err
 		},
 		Source: &source{client: c, pageSize: min(pageSize, reservation.MaxBatch)},
@@ -56,8 +57,8 @@ type source struct {
 }
 
 // Snapshot freezes the ids that match. A stream that breaks is read again as a whole.
-func (s *source) Snapshot(ctx context.Context, r export.Request) (export.Snapshot, error) {
-	q, err := queryRequest{r.Filter, r.Sort, r.Order}.query()
+func (s *source) Snapshot(ctx context.Context, scope access.Scope, r export.Request) (export.Snapshot, error) {
+	q, err := queryRequest{scopeRequest{scope}, r.Filter, r.Sort, r.Order}.query()
 	if err != nil {
 		return export.Snapshot{}, err
 	}
@@ -76,7 +77,7 @@ func (s *source) Snapshot(ctx context.Context, r export.Request) (export.Snapsho
 }
 
 // Fetch reads the rows of a page of the snapshot.
-func (s *source) Fetch(ctx context.Context, t export.PageToken, keys []string) (export.Page, error) {
+func (s *source) Fetch(ctx context.Context, scope access.Scope, t export.PageToken, keys []string) (export.Page, error) {
 	fields, err := reservation.FieldsOf(keys)
 	if err != nil {
 		return export.Page{}, err
@@ -85,7 +86,7 @@ func (s *source) Fetch(ctx context.Context, t export.PageToken, keys []string) (
 	if err != nil {
 		return export.Page{}, fault.Wrap(err, fault.Internal, "A page of the snapshot cannot be read.")
 	}
-	batch, statements, err := s.client.Batch(ctx, ids, fields)
+	batch, statements, err := s.client.Batch(ctx, scope, ids, fields)
 	if err != nil {
 		return export.Page{}, err
 	}

@@ -19,7 +19,7 @@ import (
 
 func snapshotOf(t *testing.T, c *Client, pageSize int) (export.Snapshot, error) {
 	t.Helper()
-	return NewDataset(c, pageSize).Source.Snapshot(t.Context(), export.Request{})
+	return NewDataset(c, pageSize).Source.Snapshot(t.Context(), inTheClear, export.Request{})
 }
 
 // Every id of the snapshot comes back as a row or as deleted, in order.
@@ -29,7 +29,7 @@ func TestDatasetGivesEveryRowOnce(t *testing.T) {
 	store := &fakeStore{ids: ids, absent: map[int64]bool{1: true, 77: true, 2345: true}}
 	base, _ := serve(t, store)
 	d := NewDataset(newTestClient(t, base), 100)
-	snapshot, err := d.Source.Snapshot(t.Context(), export.Request{Filter: map[string][]string{"status": {"Canceled"}}, Sort: "check_in", Order: "desc"})
+	snapshot, err := d.Source.Snapshot(t.Context(), inTheClear, export.Request{Filter: map[string][]string{"status": {"Canceled"}}, Sort: "check_in", Order: "desc"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +40,7 @@ func TestDatasetGivesEveryRowOnce(t *testing.T) {
 	want := reservation.Query{
 		Filter: reservation.Filter{Conditions: []reservation.Condition{{Field: "status", Op: reservation.Equal, Values: []table.Value{table.TextOf("Canceled")}}}},
 		Sort:   reservation.Sort{Field: "check_in", Desc: true},
+		Scope:  inTheClear,
 	}
 	if diff := cmp.Diff(want, q, sameValue); diff != "" {
 		t.Error(diff)
@@ -47,7 +48,7 @@ func TestDatasetGivesEveryRowOnce(t *testing.T) {
 	var keys []int64
 	deleted := 0
 	for _, token := range snapshot.Pages {
-		page, err := d.Source.Fetch(t.Context(), token, []string{"id", "guest_name", "amount"})
+		page, err := d.Source.Fetch(t.Context(), inTheClear, token, []string{"id", "guest_name", "amount"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,11 +182,11 @@ func TestTokensThatAreNone(t *testing.T) {
 		"bytes left":    {Rows: 1, Token: []byte{2, 2}},
 		"open varint":   {Rows: 1, Token: []byte{0x80}},
 	} {
-		if page, err := source.Fetch(t.Context(), token, []string{"id"}); fault.KindOf(err) != fault.Internal {
+		if page, err := source.Fetch(t.Context(), inTheClear, token, []string{"id"}); fault.KindOf(err) != fault.Internal {
 			t.Errorf("%s: %+v, %v", name, page, err)
 		}
 	}
-	if _, err := source.Fetch(t.Context(), export.PageToken{Rows: 1, Token: []byte{2}}, []string{"secret"}); fault.KindOf(err) != fault.Invalid {
+	if _, err := source.Fetch(t.Context(), inTheClear, export.PageToken{Rows: 1, Token: []byte{2}}, []string{"secret"}); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("unknown field: %v", err)
 	}
 }
@@ -228,7 +229,7 @@ func TestDatasetChecksRequests(t *testing.T) {
 		if err := d.Check(r); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := d.Source.Snapshot(t.Context(), r); fault.KindOf(err) != fault.Invalid {
+		if _, err := d.Source.Snapshot(t.Context(), inTheClear, r); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

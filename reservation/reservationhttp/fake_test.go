@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"rowmill/access"
 	"rowmill/internal/fault"
 	"rowmill/internal/table"
 	"rowmill/internal/telemetry"
@@ -23,6 +24,9 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// inTheClear is the scope of the tests that are not about scopes.
+var inTheClear = access.Scope{Personal: true}
 
 const testToken = "a service token"
 
@@ -34,9 +38,10 @@ type fakeStore struct {
 	ids    []int64 // in order
 	absent map[int64]bool
 
-	mu   sync.Mutex
-	last reservation.Query
-	seen reservation.Window
+	mu    sync.Mutex
+	last  reservation.Query
+	seen  reservation.Window
+	scope access.Scope // of the last batch
 
 	snapshotHook func(ctx context.Context, each func([]int64) error) (reservation.Snapshot, error)
 	batchHook    func(ctx context.Context, ids []int64, fields []reservation.Field) (reservation.Batch, error)
@@ -59,10 +64,13 @@ func (f *fakeStore) Snapshot(ctx context.Context, q reservation.Query, each func
 	return reservation.Snapshot{At: snapshotAt, Total: int64(len(f.ids))}, nil
 }
 
-func (f *fakeStore) Batch(ctx context.Context, ids []int64, fields []reservation.Field) (reservation.Batch, error) {
+func (f *fakeStore) Batch(ctx context.Context, scope access.Scope, ids []int64, fields []reservation.Field) (reservation.Batch, error) {
 	for range 1 + len(partsOf(fields)) {
 		telemetry.StatementSent(ctx)
 	}
+	f.mu.Lock()
+	f.scope = scope
+	f.mu.Unlock()
 	if f.batchHook != nil {
 		return f.batchHook(ctx, ids, fields)
 	}

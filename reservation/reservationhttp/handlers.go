@@ -21,7 +21,7 @@ func (s *server) snapshot(c echo.Context) error {
 	if err := bind(c, r.members()); err != nil {
 		return err
 	}
-	q, err := r.query()
+	q, err := r.checked()
 	if err != nil {
 		return err
 	}
@@ -72,10 +72,11 @@ func (s *server) batch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	batch, err := s.store.Batch(c.Request().Context(), r.ids, fields)
+	batch, err := s.store.Batch(c.Request().Context(), r.scope, r.ids, fields)
 	if err != nil {
 		return err
 	}
+	r.mask(fields, batch.Rows)
 	if strings.Contains(c.Request().Header.Get("Accept"), typeRows) {
 		return s.sendCompact(c, fields, batch)
 	}
@@ -96,6 +97,7 @@ func (s *server) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	r.mask(fields, list.Rows)
 	return s.sendRows(c, fields, list.Rows, "total", func(w *jx.Writer) {
 		if list.Total < 0 {
 			w.Null()

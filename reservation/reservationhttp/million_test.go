@@ -39,7 +39,7 @@ func TestAMillionIDsTakeAFewMegabytes(t *testing.T) {
 		}
 		return reservation.Snapshot{At: snapshotAt, Total: ids}, nil
 	}})
-	snapshot, err := NewDataset(newTestClient(t, base), 0).Source.Snapshot(t.Context(), export.Request{})
+	snapshot, err := NewDataset(newTestClient(t, base), 0).Source.Snapshot(t.Context(), inTheClear, export.Request{})
 	if err != nil || snapshot.Total != ids || len(snapshot.Pages) != ids/DefaultPageSize {
 		t.Fatalf("%d ids in %d pages, %v", snapshot.Total, len(snapshot.Pages), err)
 	}

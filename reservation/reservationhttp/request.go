@@ -103,7 +103,7 @@ func shown(name string) string {
 }
 
 func (r *queryRequest) members() members {
-	return members{
+	m := members{
 		"filter": {"an object of lists of texts", func(d *jx.Decoder) error {
 			r.filter = map[string][]string{}
 			return d.Obj(func(d *jx.Decoder, name string) error {
@@ -115,16 +115,20 @@ func (r *queryRequest) members() members {
 		"sort":  {"a text", textInto(&r.sort)},
 		"order": {"a text", textInto(&r.order)},
 	}
+	r.addTo(m)
+	return m
 }
 
 func (r *batchRequest) members() members {
-	return members{
+	m := members{
 		"ids": {fmt.Sprintf("a list of at most %d whole numbers", reservation.MaxBatch), func(d *jx.Decoder) (err error) {
 			r.ids, err = readIDs(d, reservation.MaxBatch)
 			return err
 		}},
 		"fields": {"a list of texts", textsInto(&r.fields)},
 	}
+	r.addTo(m)
+	return m
 }
 
 func (r *listRequest) members() members {
@@ -150,9 +154,18 @@ func (r *listRequest) members() members {
 	return m
 }
 
+// checked reads the query and holds it against its scope.
+func (r queryRequest) checked() (reservation.Query, error) {
+	q, err := r.query()
+	if err == nil {
+		err = q.Check()
+	}
+	return q, err
+}
+
 // asked reads which page of which list is asked for, and of which fields.
 func (r *listRequest) asked() (q reservation.Query, w reservation.Window, fields []reservation.Field, err error) {
-	if q, err = r.query(); err != nil {
+	if q, err = r.checked(); err != nil {
 		return q, w, nil, err
 	}
 	if w, err = r.window(); err != nil {

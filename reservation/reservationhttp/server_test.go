@@ -209,7 +209,7 @@ func TestAnswerThatFailsOnTheWayIsCut(t *testing.T) {
 					return reservation.Batch{Rows: []table.Row{row(1), row(2), {Key: 3}}}, nil
 				},
 			})
-			for path, body := range map[string]string{pathSnapshot: `{}`, pathBatch: `{"ids":[1,2,3],"fields":["memo"]}`} {
+			for path, body := range map[string]string{pathSnapshot: `{}`, pathBatch: `{"ids":[1,2,3],"fields":["memo"],"personal":true}`} {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+path, strings.NewReader(body))
 				if err != nil {
 					t.Fatal(err)

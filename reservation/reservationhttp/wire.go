@@ -43,11 +43,13 @@ const maxRequest = 1 << 20
 
 // queryRequest is which rows and in which order, as it travels.
 type queryRequest struct {
+	scopeRequest
 	filter      map[string][]string
 	sort, order string
 }
 
 type batchRequest struct {
+	scopeRequest
 	ids    []int64
 	fields []string
 }
@@ -62,7 +64,7 @@ type listRequest struct {
 }
 
 func queryOf(q reservation.Query) queryRequest {
-	r := queryRequest{filter: q.Filter.Params(), sort: q.Sort.Field, order: "asc"}
+	r := queryRequest{scopeRequest: scopeRequest{q.Scope}, filter: q.Filter.Params(), sort: q.Sort.Field, order: "asc"}
 	if q.Sort.Desc {
 		r.order = "desc"
 	}
@@ -78,7 +80,7 @@ func (r queryRequest) query() (reservation.Query, error) {
 			return reservation.Query{}, fault.InvalidFields("The filter and the sort are not valid.", slices.Concat(f.Fields, s.Fields)...)
 		}
 	}
-	return reservation.Query{Filter: filter, Sort: sort}, cmp.Or(filterErr, sortErr)
+	return reservation.Query{Filter: filter, Sort: sort, Scope: r.scope}, cmp.Or(filterErr, sortErr)
 }
 
 func (r queryRequest) append(w *jx.Writer) {
@@ -98,6 +100,8 @@ func (r queryRequest) append(w *jx.Writer) {
 	w.Comma()
 	w.FieldStart("order")
 	w.Str(r.order)
+	w.Comma()
+	r.scopeRequest.append(w)
 }
 
 func (r queryRequest) encode() []byte {
@@ -117,6 +121,8 @@ func (r batchRequest) encode() []byte {
 	w.Comma()
 	w.FieldStart("fields")
 	appendList(&w, r.fields, w.Str)
+	w.Comma()
+	r.scopeRequest.append(&w)
 	w.ObjEnd()
 	return w.Buf
 }
