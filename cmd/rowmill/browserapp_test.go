@@ -198,6 +198,17 @@ func (b *browserApp) user(o browser.Options) *browser.Page {
 	return browser.New(b.t, o)
 }
 
+// signIn gives a browser of a user who has signed in by the page for development,
+// which only the embedded product has, and now sees the list.
+func (b *browserApp) signIn(role string, o browser.Options) *browser.Page {
+	b.t.Helper()
+	p := browser.New(b.t, o)
+	p.Open(b.url + "/auth/development?return_to=/reservations")
+	p.Click(`button[value="` + role + `"]`)
+	p.Wait(`location.pathname === "/reservations" && document.readyState === "complete"`)
+	return p
+}
+
 // exec changes the product's tables under it, such as a job's expires_at.
 func (b *browserApp) exec(statement string, args ...any) {
 	b.t.Helper()

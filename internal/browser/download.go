@@ -52,7 +52,7 @@ func (p *Page) hearDownload(ctx context.Context, dir string, begun chan<- browse
 	err := chromedp.ListenBrowser(ctx, func(event any) {
 		switch e := event.(type) {
 		case *browser.EventDownloadWillBegin:
-			if guid == "" && string(e.FrameID) == string(c.Target.TargetID) { // a tab's own frame is named as the tab
+			if guid == "" && e.FrameID == p.frame {
 				guid = e.GUID
 				begun <- *e
 			}

@@ -55,7 +55,12 @@ func (p *Page) openTab(parent context.Context, options ...chromedp.ContextOption
 	p.t.Cleanup(cancel)
 	p.ctx = ctx
 	// The first step makes the tab, which lives as long as the context of that step.
-	if err := errors.Join(chromedp.Do(ctx), chromedp.Listen(ctx, p.hear)); err != nil {
+	err := chromedp.Do(ctx)
+	if err == nil {
+		p.frame = cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID) // a tab's own frame is named as the tab
+		err = chromedp.Listen(ctx, p.hear)
+	}
+	if err != nil {
 		p.t.Fatalf("open a tab: %v", err)
 	}
 }
@@ -142,6 +147,15 @@ func (p *Page) Open(address string) {
 	}
 	p.begin(at.Host)
 	p.do("open "+address, chromedp.Navigate(address))
+}
+
+// ForgetCache makes the next page load as for a user who was never here; cookies stay.
+func (p *Page) ForgetCache() {
+	p.t.Helper()
+	p.do("empty the cache", chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, network.ClearBrowserCache, cdp.Empty{})
+		return err
+	}))
 }
 
 // Reload loads the page again, as F5 does. The report goes on.
