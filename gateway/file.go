@@ -26,7 +26,7 @@ type fileInput struct {
 func (s *Server) exportFile(ctx context.Context, in *fileInput) (*huma.StreamResponse, error) {
 	job, err := s.job(ctx, in.ID)
 	if err == nil {
-		err = mayHave(ctx, job)
+		err = s.mayHave(ctx, job)
 	}
 	if err != nil {
 		return nil, err

@@ -29,15 +29,18 @@ type linkOutput struct {
 }
 
 // mayHave returns Forbidden where the caller may no longer have what the job's file holds.
-func mayHave(ctx context.Context, job export.Job) error {
+func (s *Server) mayHave(ctx context.Context, job export.Job) error {
 	caller, _ := access.From(ctx)
-	return access.GrantOf(caller, time.Time{}).Allows(job.Scope)
+	if err := access.GrantOf(caller, time.Time{}).Allows(job.Scope); err != nil {
+		return s.deny(ctx, "file of "+job.ID, err)
+	}
+	return nil
 }
 
 func (s *Server) linkExport(ctx context.Context, in *jobInput) (*linkOutput, error) {
 	job, err := s.job(ctx, in.ID)
 	if err == nil {
-		err = mayHave(ctx, job)
+		err = s.mayHave(ctx, job)
 	}
 	if err == nil {
 		err = downloadable(standing(job, s.cfg.Now()), job)
@@ -69,7 +72,7 @@ func (s *Server) linkedFile(ctx context.Context, in *linkedInput) (*huma.StreamR
 		return nil, err
 	}
 	requestOf(ctx).linked = true
-	return s.sendFile(access.With(ctx, access.Principal{Subject: job.RequestedBy}), job)
+	return s.sendFile(access.With(ctx, access.Principal{Subject: job.RequestedBy, Name: job.RequestedBy}), job)
 }
 
 // linkedJob gives the job that the token leads to, if its owner may still have it.

@@ -184,3 +184,40 @@ func TestALinkOfAFileThatExpiresSoonExpiresWithIt(t *testing.T) {
 		t.Errorf("it expires at %v", view.ExpiresAt)
 	}
 }
+
+// A file that was one's own to make is not one's own to take for ever.
+func TestAFileIsForWhomMaySeeItNow(t *testing.T) {
+	exporter := []access.Permission{access.CreateExports}
+	for _, c := range []struct {
+		name  string
+		scope access.Scope
+		who   access.Principal
+		lacks string // "" if the file is theirs
+	}{
+		{"as before", access.Scope{Properties: []int64{1}}, access.Principal{Permissions: exporter, Properties: []int64{1, 2}}, ""},
+		{"no personal data any more", access.Scope{Personal: true}, access.Principal{Permissions: exporter}, "pii:read"},
+		{"a property less", access.Scope{Properties: []int64{1, 2}}, access.Principal{Permissions: exporter, Properties: []int64{1}}, "properties"},
+	} {
+		a := &fakeAudit{}
+		job := jobIn(export.Succeeded)
+		job.Scope = c.scope
+		w := newWorld(t, audited(a, withJobs(job)))
+		c.who.Subject = gateway.Subject
+		w.ActAs(c.who)
+		for method, path := range map[string]string{"GET": filePath, "HEAD": filePath, "POST": linkOf} {
+			rec := w.call(method, path, "")
+			if (rec.Code == 403) != (c.lacks != "") || rec.Code >= 400 && method != "HEAD" && !strings.Contains(rec.Body.String(), c.lacks) {
+				t.Errorf("%s: %s %s gives %d %.200s", c.name, method, path, rec.Code, rec.Body)
+			}
+		}
+		denied := 0
+		for _, e := range a.recorded() {
+			if e.Action == audit.Deny && e.Detail == "file of job-succeeded" {
+				denied++
+			}
+		}
+		if want := map[bool]int{true: 3, false: 0}[c.lacks != ""]; denied != want {
+			t.Errorf("%s: the audit has %d denials, want %d", c.name, denied, want)
+		}
+	}
+}

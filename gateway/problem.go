@@ -37,9 +37,8 @@ type ProblemItem struct {
 }
 
 // say sets what the caller reads.
-func (p *Problem) say(detail string) *Problem {
+func (p *Problem) say(detail string) {
 	p.Detail, p.Message = detail, detail
-	return p
 }
 
 // Error gives the detail. It and the other methods are what huma asks of an error.
@@ -123,7 +122,8 @@ func statusProblem(ctx context.Context, status int, detail string) *Problem {
 		kind = fault.Internal.String()
 	}
 	p := &Problem{Type: httpedge.ProblemSpace + kind, Title: http.StatusText(status), Status: status, RequestID: requestOf(ctx).id}
-	return p.say(detail)
+	p.say(detail)
+	return p
 }
 
 func httpDetail(he *echo.HTTPError) string {
@@ -183,7 +183,8 @@ func ownProblems(ctx huma.Context, _ string, v any) (any, error) {
 		p.say("The request is not valid.")
 	}
 	if e.Status >= http.StatusInternalServerError {
-		return p.say(fault.Message(e)), nil
+		p.say(fault.Message(e))
+		return p, nil
 	}
 	for _, d := range e.Errors {
 		message := d.Message

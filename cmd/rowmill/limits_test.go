@@ -19,6 +19,7 @@ import (
 	"rowmill/gateway"
 	"rowmill/internal/config"
 	"rowmill/internal/exportclient"
+	"rowmill/internal/testoidc"
 	"rowmill/signin"
 )
 
@@ -112,6 +113,9 @@ func TestAPermissionLostEndsQueuedAndRunningJobs(t *testing.T) {
 		permissionLost(t, awaitJob(t, c, id, ended))
 	}
 	awaitFiles(t, filepath.Join(a.cfg.DataDir, "files"), nil)
+	if n := count(t, a, "SELECT COUNT(*) FROM audit_events WHERE action = 'export.revoke' AND actor = 'system'"); n != 3 {
+		t.Errorf("the audit has %d ended jobs", n)
+	}
 }
 
 // The caller does not come back, and no gateway tells: the worker itself asks.
@@ -205,5 +209,59 @@ func TestTheKeyOfLinksFollowsTheSecret(t *testing.T) {
 	one, same, other := key("a secret of the gateways"), key("", "a secret of the gateways", "an old one"), key("a secret of the gateways", "another secret")
 	if !bytes.Equal(one, same) || bytes.Equal(one, other) || len(one) != 32 || key("") != nil {
 		t.Errorf("%d bytes", len(one))
+	}
+}
+
+// Somebody comes back with less than they had: what needed more ends at once.
+func TestALesserTokenEndsTheJobsThatNeededMore(t *testing.T) {
+	issuer := testoidc.Start(t)
+	a, _ := boot(t, 10, func(cfg *config.Config) {
+		noWorker(cfg)
+		cfg.Issuer, cfg.ClientID, cfg.ClientSecret, cfg.Audience = issuer.URL(), issuer.ClientID, issuer.ClientSecret, "api"
+		cfg.BaseURL, cfg.SessionKeys = "https://rowmill.example", []string{"a secret of the session cookies for tests"}
+	})
+	as := func(role, method, path, body string) int {
+		t.Helper()
+		token := issuer.Token(t, map[string]any{"iss": issuer.URL(), "aud": "api", "sub": "kim", "roles": role, "exp": time.Now().Add(time.Hour).Unix()})
+		req, err := http.NewRequestWithContext(t.Context(), method, a.gateway.url()+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode
+	}
+	const list = "/api/v1/reservations?_end=1"
+	orders := []string{
+		`{"columns":["id"]}`,
+		`{"columns":["id","guest_name"],"personal":true,"reason":"a complaint"}`,
+	}
+	for _, order := range orders {
+		if got := as("manager", "POST", "/api/v1/exports", order); got != http.StatusAccepted {
+			t.Fatalf("%s: %d", order, got)
+		}
+	}
+	const lost = "SELECT COUNT(*) FROM export_jobs WHERE status = 'canceled' AND failure LIKE '%permission-lost%'"
+	const told = "SELECT COUNT(*) FROM audit_events WHERE action = 'export.revoke'"
+	for _, step := range []struct {
+		role string
+		want int64
+	}{{"manager", 0}, {"operator", 1}, {"viewer", 2}} {
+		if got := as(step.role, "GET", list, ""); got != http.StatusOK {
+			t.Errorf("the list as %s: %d", step.role, got)
+		}
+		if jobs, events := count(t, a, lost), count(t, a, told); jobs != step.want || events != step.want {
+			t.Errorf("as %s: %d jobs ended, the audit has %d, want %d", step.role, jobs, events, step.want)
+		}
+	}
+	if got := as("operator", "POST", "/api/v1/exports", orders[0]); got != http.StatusAccepted {
+		t.Errorf("an order with the permission back: %d", got)
 	}
 }

@@ -82,7 +82,7 @@ func TestCellsAreExcelizesOwn(t *testing.T) {
 		return table.TextOf(b.String())
 	}
 	number := func() int64 { return int64(random.Uint64()) >> random.IntN(64) }
-	any := func() table.Value {
+	value := func() table.Value {
 		switch random.IntN(9) {
 		case 0:
 			return table.Null()
@@ -105,7 +105,7 @@ func TestCellsAreExcelizesOwn(t *testing.T) {
 	for round := range 300 {
 		s := Span{First: 1 + random.IntN(MaxDataRows-20), Rows: make([]table.Row, random.IntN(20))}
 		for i := range s.Rows {
-			s.Rows[i].Values = []table.Value{text(), text(), table.IntegerOf(number()), table.DecimalOf(number(), 2), table.DateOf(number() >> 40), table.TimeOfMicro(number()), any(), any()}
+			s.Rows[i].Values = []table.Value{text(), text(), table.IntegerOf(number()), table.DecimalOf(number(), 2), table.DateOf(number() >> 40), table.TimeOfMicro(number()), value(), value()}
 		}
 		if diff := cmp.Diff(excelizeRows(t, x, s), ourRows(t, x, s)); diff != "" {
 			t.Fatalf("round %d (-excelize +rowmill):\n%s", round, diff)

@@ -113,6 +113,56 @@ func TestTheReportIsOfThePageAlone(t *testing.T) {
 	}
 }
 
+// What a page that was left had on its way belongs to no report, and is not waited for.
+func TestALeftPageIsNotWaitedFor(t *testing.T) {
+	never := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/slow":
+			<-never
+		case "/":
+			_, _ = io.WriteString(w, html(`<a id="on" href="/next">On</a><script>fetch("/slow").catch(() => {})</script>`))
+		default:
+			_, _ = io.WriteString(w, html(`<p id="there">There</p>`))
+		}
+	}))
+	t.Cleanup(s.Close)
+	t.Cleanup(func() { close(never) })
+	p := New(t, Options{})
+	p.Open(s.URL)
+	p.Click("#on")
+	p.See("#there")
+	if r := p.Report(); r.Requests != 3 || len(r.Faults()) != 0 {
+		t.Errorf("after a click: %+v", r)
+	}
+	p.Open(s.URL)
+	p.Open(s.URL + "/next")
+	if r := p.Report(); r.Requests != 1 || len(r.Faults()) != 0 {
+		t.Errorf("after another address: %+v", r)
+	}
+}
+
+func TestTheCacheIsKeptUntilItIsForgotten(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=3600, immutable")
+		if r.URL.Path == "/" {
+			w.Header().Set("Cache-Control", "no-store")
+			_, _ = io.WriteString(w, html(`<script src="/script"></script>`))
+		}
+	}))
+	t.Cleanup(s.Close)
+	p := New(t, Options{})
+	var got []int
+	for _, before := range []func(){func() {}, func() {}, p.ForgetCache} {
+		before()
+		p.Open(s.URL)
+		got = append(got, p.Report().Requests)
+	}
+	if diff := cmp.Diff([]int{2, 1, 2}, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
 // A page with a stream of events is never done loading, and is reported all the same.
 func TestAnOpenEventStreamIsNotWaitedFor(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -254,7 +304,7 @@ func TestDownloadsAreWaitedForWhole(t *testing.T) {
 
 // The Chromium of a process ends with its last user, with all its children and its files.
 func TestNothingOfAChromiumIsLeft(t *testing.T) {
-	dir, err := os.MkdirTemp("", "left-*") // a test's own is too long for a socket's path
+	dir, err := os.MkdirTemp("", "left-*") //nolint:usetesting // a test's own is too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +316,9 @@ func TestNothingOfAChromiumIsLeft(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 	c := &chromium{}
 	t.Run("use", func(t *testing.T) {
-		newPage(t, c.use(t), Options{}).Open("about:blank")
+		p := &Page{t: t, watcher: newWatcher()}
+		p.openTab(c.use(t))
+		p.Open("about:blank")
 		if n := len(processes(t, dir)); n < 2 {
 			t.Errorf("%d processes: nothing is shown", n)
 		}

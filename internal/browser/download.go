@@ -47,12 +47,12 @@ func (p *Page) Download(dir string, cause func()) (path string) {
 // download of this page begins and ends.
 func (p *Page) hearDownload(ctx context.Context, dir string, begun chan<- browser.EventDownloadWillBegin, ended chan<- browser.EventDownloadProgress) {
 	p.t.Helper()
-	c := chromedp.FromContext(p.ctx)
+	c := chromedp.FromContext(ctx)
 	on, guid := true, "" // guid: of the download that this page began
 	err := chromedp.ListenBrowser(ctx, func(event any) {
 		switch e := event.(type) {
 		case *browser.EventDownloadWillBegin:
-			if guid == "" && string(e.FrameID) == string(c.Target.TargetID) { // a tab's own frame is named as the tab
+			if guid == "" && e.FrameID == p.frame {
 				guid = e.GUID
 				begun <- *e
 			}

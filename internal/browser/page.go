@@ -34,24 +34,40 @@ type Page struct {
 // New gives an empty tab in a profile of its own, closed at the test's end.
 func New(t testing.TB, o Options) *Page {
 	t.Helper()
-	return newPage(t, shared.use(t), o, chromedp.WithNewBrowserContext())
+	p := &Page{t: t, watcher: newWatcher()}
+	p.openTab(shared.use(t), chromedp.WithNewBrowserContext())
+	p.be(o)
+	return p
 }
 
 // Tab gives another tab of the same user: it shares the cookies and the cache.
 func (p *Page) Tab(o Options) *Page {
 	p.t.Helper()
-	return newPage(p.t, p.ctx, o)
+	tab := &Page{t: p.t, watcher: newWatcher()}
+	tab.openTab(p.ctx)
+	tab.be(o)
+	return tab
 }
 
-func newPage(t testing.TB, parent context.Context, o Options, options ...chromedp.ContextOption) *Page {
-	t.Helper()
+func (p *Page) openTab(parent context.Context, options ...chromedp.ContextOption) {
+	p.t.Helper()
 	ctx, cancel := chromedp.NewContext(parent, options...)
-	t.Cleanup(cancel)
-	p := &Page{t: t, ctx: ctx, watcher: newWatcher()}
+	p.t.Cleanup(cancel)
+	p.ctx = ctx
 	// The first step makes the tab, which lives as long as the context of that step.
-	if err := errors.Join(chromedp.Do(ctx), chromedp.Listen(ctx, p.hear)); err != nil {
-		t.Fatalf("open a tab: %v", err)
+	err := chromedp.Do(ctx)
+	if err == nil {
+		p.frame = cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID) // a tab's own frame is named as the tab
+		err = chromedp.Listen(ctx, p.hear)
 	}
+	if err != nil {
+		p.t.Fatalf("open a tab: %v", err)
+	}
+}
+
+// be makes the tab's user what the options say.
+func (p *Page) be(o Options) {
+	p.t.Helper()
 	p.do("watch the page", chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		_, err := cdp.Call(ctx, tab, audits.Enable, cdp.Empty{})
 		return err
@@ -60,7 +76,6 @@ func newPage(t testing.TB, parent context.Context, o Options, options ...chromed
 	p.Dark(o.Dark)
 	p.Language(cmp.Or(o.Language, "en-US"))
 	p.SetHeaders(o.Headers)
-	return p
 }
 
 // do runs steps within the deadline.
@@ -132,6 +147,15 @@ func (p *Page) Open(address string) {
 	}
 	p.begin(at.Host)
 	p.do("open "+address, chromedp.Navigate(address))
+}
+
+// ForgetCache makes the next page load as for a user who was never here; cookies stay.
+func (p *Page) ForgetCache() {
+	p.t.Helper()
+	p.do("empty the cache", chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, network.ClearBrowserCache, cdp.Empty{})
+		return err
+	}))
 }
 
 // Reload loads the page again, as F5 does. The report goes on.

@@ -1,15 +1,17 @@
 package browser
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 )
 
@@ -39,21 +41,31 @@ func (r Report) Faults() (faults []string) {
 // watcher hears what the browser says of a page.
 type watcher struct {
 	mu      sync.Mutex
+	frame   cdp.FrameID // the tab's own
 	host    string
 	report  Report
-	loading map[network.RequestID]string // what is on its way: method and address
-	changed chan struct{}                // closed and made anew when loading shrinks
+	waits   bool         // for the page that is opened: what is heard is of the one before
+	loader  cdp.LoaderID // of the page that is there
+	loading map[network.RequestID]request
+	changed chan struct{} // closed and made anew when loading shrinks
+}
+
+// request is one on its way.
+type request struct {
+	what   string // method and address
+	loader cdp.LoaderID
+	frame  cdp.FrameID
 }
 
 func newWatcher() *watcher {
-	return &watcher{loading: map[network.RequestID]string{}, changed: make(chan struct{})}
+	return &watcher{loading: map[network.RequestID]request{}, changed: make(chan struct{})}
 }
 
 // begin forgets the page before; requests of host are the page's own.
 func (w *watcher) begin(host string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.host, w.report = host, Report{}
+	w.host, w.report, w.waits = host, Report{}, true
 	clear(w.loading)
 }
 
@@ -61,8 +73,8 @@ func (w *watcher) begin(host string) {
 func (w *watcher) quiet() (r Report, loading []string, changed <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, what := range w.loading {
-		loading = append(loading, what)
+	for _, r := range w.loading {
+		loading = append(loading, r.what)
 	}
 	r = w.report
 	for _, list := range []*[]string{&r.Console, &r.Policy, &r.Failed, &r.ThirdParty} {
@@ -79,23 +91,84 @@ func (w *watcher) hear(event any) {
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
 		w.sent(e)
+		return
+	case *page.EventFrameNavigated:
+		w.arrived(e.Frame)
+		return
+	case *page.EventNavigatedWithinDocument: // to a place in the page that is there
+		w.waits = w.waits && e.FrameID != w.frame
+		return
+	}
+	if w.waits {
+		return
+	}
+	w.hearLoading(event)
+	w.hearFault(event)
+}
+
+func (w *watcher) sent(e *network.EventRequestWillBeSent) {
+	at, err := url.Parse(e.Request.URL)
+	if err != nil || !slices.Contains([]string{"http", "https", "ws", "wss"}, at.Scheme) {
+		return // data: and blob: load nothing
+	}
+	leads := e.FrameID == w.frame && string(e.RequestID) == string(e.LoaderID) // to another page in this tab
+	if w.waits && !leads || !leads && e.FrameID == w.frame && e.LoaderID != "" && e.LoaderID != w.loader {
+		return // the icon of a page that was left, say: nobody tells how that ends
+	}
+	if w.waits {
+		w.waits, w.loader = false, e.LoaderID
+	}
+	w.report.Requests++
+	if e.RedirectResponse != nil {
+		w.report.Bytes += int64(e.RedirectResponse.EncodedDataLength)
+	}
+	if at.Host != w.host {
+		w.report.ThirdParty = append(w.report.ThirdParty, e.Request.URL)
+	}
+	w.loading[e.RequestID] = request{e.Request.Method + " " + e.Request.URL, e.LoaderID, e.FrameID}
+}
+
+// arrived drops what the page that was left still had on its way.
+func (w *watcher) arrived(f *cdp.Frame) {
+	if f.ID != w.frame {
+		return
+	}
+	w.waits, w.loader = false, f.LoaderID
+	for id, r := range w.loading {
+		if r.frame == w.frame && r.loader != f.LoaderID {
+			w.done(id)
+		}
+	}
+}
+
+func (w *watcher) hearLoading(event any) {
+	switch e := event.(type) {
 	case *network.EventRequestServedFromCache:
-		w.report.Requests--
+		if _, ours := w.loading[e.RequestID]; ours {
+			w.report.Requests--
+		}
 	case *network.EventResponseReceived:
 		if e.Response.Status >= 400 {
-			w.fail(e.RequestID, fmt.Sprintf("%d %s", e.Response.Status, e.Response.URL))
+			w.fail(e.RequestID, strconv.FormatInt(e.Response.Status, 10))
 		}
 		if e.Response.MimeType == "text/event-stream" { // it ends when its page does
 			w.done(e.RequestID)
 		}
 	case *network.EventLoadingFinished:
-		w.report.Bytes += int64(e.EncodedDataLength)
+		if _, ours := w.loading[e.RequestID]; ours {
+			w.report.Bytes += int64(e.EncodedDataLength)
+		}
 		w.done(e.RequestID)
 	case *network.EventLoadingFailed:
 		if !e.Canceled {
 			w.fail(e.RequestID, e.ErrorText)
 		}
 		w.done(e.RequestID)
+	}
+}
+
+func (w *watcher) hearFault(event any) {
+	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
 		w.report.Console = append(w.report.Console, exception(e.ExceptionDetails))
 	case *runtime.EventConsoleAPICalled:
@@ -113,27 +186,11 @@ func (w *watcher) hear(event any) {
 	}
 }
 
-func (w *watcher) sent(e *network.EventRequestWillBeSent) {
-	at, err := url.Parse(e.Request.URL)
-	if err != nil || !slices.Contains([]string{"http", "https", "ws", "wss"}, at.Scheme) {
-		return // data: and blob: load nothing
-	}
-	w.report.Requests++
-	if e.RedirectResponse != nil {
-		w.report.Bytes += int64(e.RedirectResponse.EncodedDataLength)
-	}
-	if at.Host != w.host {
-		w.report.ThirdParty = append(w.report.ThirdParty, e.Request.URL)
-	}
-	w.loading[e.RequestID] = e.Request.Method + " " + e.Request.URL
-}
-
+// fail notes a request of this page.
 func (w *watcher) fail(id network.RequestID, why string) {
-	what, known := w.loading[id]
-	if !known {
-		what = "a request"
+	if r, ours := w.loading[id]; ours {
+		w.report.Failed = append(w.report.Failed, r.what+": "+why)
 	}
-	w.report.Failed = append(w.report.Failed, what+": "+why)
 }
 
 func (w *watcher) done(id network.RequestID) {

@@ -11,7 +11,7 @@ import (
 	"rowmill/reservation"
 )
 
-var sameRequest = cmp.AllowUnexported(listRequest{}, queryRequest{}, batchRequest{})
+var sameRequest = cmp.AllowUnexported(listRequest{}, queryRequest{}, batchRequest{}, scopeRequest{})
 
 // FuzzListRequest: a request that is taken is the same when it is sent again as the
 // client sends it, and asks for the same page.
@@ -19,7 +19,7 @@ func FuzzListRequest(f *testing.F) {
 	for _, body := range []string{
 		`{"filter":{"status":["Canceled"]},"sort":"check_in","order":"desc","offset":0,"limit":100,"fields":["id"],"total":true}`,
 		`{"after":7,"limit":5,"fields":["id","code"]}`, `{"limit":0}`, `{"offset":-1,"limit":1,"fields":[]}`, `{"after":1,"offset":1,"limit":1,"fields":["id"]}`, `{}`, `[]`, `{"limit":1}{}`, `{"limit":1,"limit":2}`,
-		`{"filter":{"q":["\ud800"]},"limit":1,"fields":["id"]}`, `{"filter":{"id":["1"],"id":["2"]},"limit":1,"fields":["id"]}`, `{"limit":1e3}`, `{"colour":"red"}`, `{"filter":null}`,
+		`{"properties":[7,-3],"personal":true,"limit":1,"fields":["guest_name"]}`, `{"properties":[],"limit":1,"fields":["id"]}`, `{"filter":{"q":["\ud800"]},"limit":1,"fields":["id"]}`, `{"filter":{"id":["1"],"id":["2"]},"limit":1,"fields":["id"]}`, `{"limit":1e3}`, `{"colour":"red"}`, `{"filter":null}`,
 	} {
 		f.Add([]byte(body))
 	}

@@ -56,5 +56,5 @@ measure() {
 }
 for ((i = 0; i < pairs; i++)); do
 	measure join.c "$dir/join" 127.0.0.1 "$port" root '' compare "$dir/join.xlsx"
-	measure rowmill "$dir/rowmill" export --out "$dir/rowmill.xlsx"
+	measure rowmill "$dir/rowmill" export --personal --reason "comparison with join.c" --out "$dir/rowmill.xlsx"
 done
