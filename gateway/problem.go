@@ -160,6 +160,9 @@ func (s *Server) writeError(err error, c echo.Context) {
 	}
 	h := c.Response().Header()
 	maps.Copy(h, p.GetHeaders())
+	if s.failPage(err, c) {
+		return
+	}
 	h.Set("Content-Type", httpedge.ProblemMedia)
 	if c.Request().Method == http.MethodHead {
 		err = c.NoContent(p.Status)

@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"rowmill/access"
 	"rowmill/audit"
 	"rowmill/export"
+	"rowmill/internal/fault"
 )
 
 // Whom rows were looked for by is shown to those alone who may see guests' data.
@@ -60,5 +63,27 @@ func TestAnAddressThatCannotBeReadIsRefused(t *testing.T) {
 	}
 	if rec := w.get(boss, "/reservations?q="+strings.Repeat("a", 50)); rec.Code != 200 {
 		t.Errorf("a plain one: %d", rec.Code)
+	}
+}
+
+func TestWhatKeepsAPageFromItsReaderIsAPage(t *testing.T) {
+	w := newWorld(t, nil)
+	failer := w.handler.(interface {
+		Fail(w http.ResponseWriter, r *http.Request, err error)
+	})
+	for kind, c := range map[fault.Kind]struct {
+		status int
+		korean string
+	}{
+		fault.TooMany: {429, "요청이 너무 잦습니다"}, fault.Unavailable: {503, "지금은 데이터를 가져올 수 없습니다"}, fault.Unauthorized: {401, "로그인이 필요합니다"},
+	} {
+		rec := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(access.With(t.Context(), boss), http.MethodGet, "/exports", nil)
+		r.Header.Set("Accept-Language", "ko")
+		failer.Fail(rec, r, fault.New(kind, hostile))
+		wantAll(t, rec, c.status, c.korean, "&lt;script&gt;", "Kim Boss")
+		if rec.Header().Get("Content-Security-Policy") == "" || rec.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%v: %v", kind, rec.Header())
+		}
 	}
 }
