@@ -42,18 +42,18 @@ func TestJobsOfTheReleaseBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			jobs := NewJobs(db)
-			clear := map[string]bool{}
+			shown := map[string]bool{}
 			for _, id := range []string{"q", "r", "s", "x", "f"} {
 				job, err := jobs.Get(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
 				}
-				clear[id] = job.Scope.Personal
+				shown[id] = job.Scope.Personal
 				if diff := cmp.Diff(access.Scope{Personal: job.Scope.Personal}, job.Scope); diff != "" {
 					t.Errorf("job %s: %s", id, diff)
 				}
 			}
-			if diff := cmp.Diff(map[string]bool{"q": false, "r": false, "s": true, "x": true, "f": false}, clear); diff != "" {
+			if diff := cmp.Diff(map[string]bool{"q": false, "r": false, "s": true, "x": true, "f": false}, shown); diff != "" {
 				t.Errorf("in the clear (-want +got):\n%s", diff)
 			}
 			goOn(t, jobs)
