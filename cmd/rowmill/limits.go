@@ -41,7 +41,7 @@ func (a *app) linkKey() []byte {
 
 // newKeeper gives what holds jobs to what their owners may do, where no caller is.
 func newKeeper(db *repository.DB, log *slog.Logger) *grants.Keeper {
-	return grants.New(grants.Config{Store: repository.NewGrants(db), Jobs: repository.NewJobs(db), Record: grants.Records(nil), Logger: log})
+	return grants.New(grants.Config{Store: repository.NewGrants(db), Jobs: repository.NewJobs(db), Record: grants.Records(repository.NewAudit(db)), Logger: log})
 }
 
 type revokeCmd struct {
