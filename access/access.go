@@ -62,6 +62,9 @@ func (s Scope) Within(outer Scope) bool {
 
 type principalKey struct{}
 
+// System is the subject of what no caller did. No user may have it.
+const System = "system"
+
 // With gives a context whose caller is p.
 func With(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)

@@ -36,7 +36,7 @@ func (s *Server) auditCSV(ctx context.Context, in *auditCSVInput) (*huma.StreamR
 		h := c.Response().Header()
 		h.Set("Content-Type", sheet.CSV.ContentType())
 		h.Set("Content-Disposition", disposition("audit_"+now.UTC().Format("2006-01-02")+".csv", "audit"))
-		err := writeEvents(c.Response(), s.cfg.AuditLog.All(ctx, q))
+		err := writeEvents(c.Response(), shownEvents(ctx, s.cfg.AuditLog.All(ctx, q)))
 		switch {
 		case err == nil:
 		case !c.Response().Committed:
@@ -110,6 +110,18 @@ func writeEvents(w io.Writer, events iter.Seq2[audit.Event, error]) error {
 		return err
 	}
 	return enc.Close(sheet.Info{})
+}
+
+// shownEvents gives the events as the caller of ctx may read them.
+func shownEvents(ctx context.Context, events iter.Seq2[audit.Event, error]) iter.Seq2[audit.Event, error] {
+	return func(yield func(audit.Event, error) bool) {
+		for e, err := range events {
+			e.Filter = filterFor(ctx, e.Filter, e.Personal)
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 func appendEvents(enc sheet.Encoder, rows []table.Row) error {

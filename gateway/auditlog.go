@@ -40,6 +40,12 @@ type EventView struct {
 	Detail    string              `json:"detail,omitempty" doc:"The part of a file that was read, or the permission that was wanted"`
 }
 
+// eventView shows an event as the caller of ctx may read it.
+func eventView(ctx context.Context, e audit.Event) EventView {
+	e.Filter = filterFor(ctx, e.Filter, e.Personal)
+	return EventView(e)
+}
+
 // AuditFilter says which events are meant. (huma reads embedded types only if they are exported.)
 type AuditFilter struct {
 	Actor  string `query:"actor" maxLength:"255" doc:"Only events of the caller with this subject"`
@@ -117,7 +123,7 @@ func (s *Server) listAudit(ctx context.Context, in *auditInput) (*auditOutput, e
 	}
 	out := &auditOutput{Body: make([]EventView, len(events))}
 	for i, e := range events {
-		out.Body[i] = EventView(e)
+		out.Body[i] = eventView(ctx, e)
 	}
 	if len(events) == in.Limit {
 		out.Link = s.nextLink(auditPath, in.values(), events[len(events)-1].ID, in.Limit)
@@ -145,7 +151,7 @@ func (s *Server) auditRoutes() {
 	register(s, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: auditPath, Tags: []string{"Audit"},
 		Summary: "Who did what, newest first", RejectUnknownQueryParameters: true,
-		Description: "Takes the permission audit:read, and is itself recorded.",
+		Description: "Takes the permission audit:read, and is itself recorded. Without pii:read the guests' data that filters name are masked.",
 	}, s.listAudit, 400, 401, 403, 404, 500, 503)
 	register(s, huma.Operation{
 		OperationID: "audit-csv", Method: http.MethodGet, Path: auditPath + ".csv", Tags: []string{"Audit"},

@@ -162,7 +162,7 @@ func (s *Server) exportHistory(ctx context.Context, in *historyInput) (*historyO
 	}
 	out := &historyOutput{Body: make([]JobView, len(jobs))}
 	for i, job := range jobs {
-		out.Body[i] = shownTo(ctx, withoutPlaces(s.plainView(job)))
+		out.Body[i] = shownTo(ctx, withoutPlaces(s.plainView(ctx, job)))
 	}
 	if len(jobs) == in.Limit {
 		next := url.Values{"before": {jobs[len(jobs)-1].ID}, "limit": {strconv.Itoa(in.Limit)}}

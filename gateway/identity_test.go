@@ -257,3 +257,21 @@ func TestASignInIsKeptAsTheUsers(t *testing.T) {
 		t.Errorf("kept %+v", e)
 	}
 }
+
+// Each denial is kept, so that they count as calls.
+func TestAnotherSiteCannotFillTheAudit(t *testing.T) {
+	audited := &kept{}
+	w := newWorld(t, func(_ *world, c *gateway.Config) {
+		who := withRole(gateway.Subject, "operator")
+		who.by = httpedge.ByCookie
+		c.Identity, c.Audit, c.Limits = who, audited, gateway.Limits{RatePerSecond: 1, Burst: 2}
+	})
+	for _, want := range []int{403, 403, 429, 429} {
+		if rec := w.call("POST", exportsPath, "{}", "Sec-Fetch-Site", "same-site"); rec.Code != want {
+			t.Errorf("got %d, want %d", rec.Code, want)
+		}
+	}
+	if len(audited.events) != 2 {
+		t.Errorf("%d denials are kept", len(audited.events))
+	}
+}

@@ -50,8 +50,8 @@ func (l Limits) validate() error {
 	return errors.Join(errs...)
 }
 
-// admit lets a caller pass who does not call too often, and holds the caller's jobs
-// to what they may do now. Each call counts once, however long its answer is.
+// admit lets a caller pass who does not call too often, nor by another site's page,
+// and holds the caller's jobs to what they may do now. Each call counts once, however long its answer is.
 func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx := c.Request().Context()
@@ -61,6 +61,11 @@ func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if err := s.rates.take(caller.Subject); err != nil {
 			return err
+		}
+		if requestOf(ctx).byCookie { // after the rate: another site must not fill the audit with its denials
+			if err := s.sameOrigin(c.Request()); err != nil {
+				return err
+			}
 		}
 		if s.keeper != nil {
 			if err := s.keeper.Seen(ctx, caller); err != nil {

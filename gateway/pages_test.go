@@ -41,3 +41,25 @@ func TestPagesAreAskedWithTheCaller(t *testing.T) {
 	wantProblem(t, w.call("GET", "/reservations", "", "Authorization", "Bearer wrong"), 401, "unauthorized")
 	wantProblem(t, newWorld(t, nil).call("GET", "/reservations", ""), 404, "not-found")
 }
+
+// people is Pages that tell errors.
+type people struct{ http.Handler }
+
+func (people) Fail(w http.ResponseWriter, _ *http.Request, err error) {
+	http.Error(w, "told: "+err.Error(), http.StatusTeapot)
+}
+
+// Who reads pages is told by a page why there is none; a program by a problem.
+func TestWhatKeepsAPageFromPeopleIsToldByAPage(t *testing.T) {
+	g := &fakeGrants{err: errBroken}
+	w := newWorld(t, func(w *world, c *gateway.Config) {
+		withGrants(g, &fakeAudit{})(w, c)
+		c.Pages = people{http.NotFoundHandler()}
+	})
+	const html = "text/html,application/xhtml+xml"
+	if rec := w.call("GET", "/exports", "", "Accept", html); rec.Code != http.StatusTeapot || rec.Header().Get("Retry-After") == "" {
+		t.Errorf("a person is told %d: %s", rec.Code, rec.Body)
+	}
+	wantProblem(t, w.call("GET", "/exports", "", "Accept", "*/*"), 503, "unavailable")
+	wantProblem(t, w.call("GET", exportsPath, "", "Accept", html), 503, "unavailable")
+}

@@ -160,6 +160,9 @@ func (s *Server) writeError(err error, c echo.Context) {
 	}
 	h := c.Response().Header()
 	maps.Copy(h, p.GetHeaders())
+	if s.failPage(err, c) {
+		return
+	}
 	h.Set("Content-Type", httpedge.ProblemMedia)
 	if c.Request().Method == http.MethodHead {
 		err = c.NoContent(p.Status)
@@ -180,7 +183,7 @@ func ownProblems(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	p := statusProblem(ctx.Context(), plainStatus(e.Status), e.Detail)
 	if e.Detail == "validation failed" {
-		p.say("The request is not valid.")
+		p = p.say("The request is not valid.")
 	}
 	if e.Status >= http.StatusInternalServerError {
 		p.say(fault.Message(e))

@@ -18,6 +18,7 @@ type request struct {
 	subject     string // "" until the caller is known
 	address     string // the client's IP address
 	userAgent   string // at most maxUserAgent bytes
+	byCookie    bool   // the caller is known by what a browser sends unasked
 	linked      bool   // a signed link stands for the caller
 }
 

@@ -27,6 +27,15 @@ func scopeOf(ctx context.Context, personal bool) (access.Scope, error) {
 	return caller.Scope(personal), nil
 }
 
+// filterFor gives a filter as the caller of ctx may read it: whom rows were looked
+// for by is personal too, also where others than the one who looked read it.
+func filterFor(ctx context.Context, filter map[string][]string, personal bool) map[string][]string {
+	if caller, _ := access.From(ctx); caller.May(access.ReadPersonal) {
+		return filter
+	}
+	return reservation.MaskFilter(filter, personal)
+}
+
 // allow gives what the caller's export may show. Personal data in the clear need
 // the permission to read them and, where a column holds some, a reason; without
 // them no row may be selected or ordered by them.
@@ -71,7 +80,7 @@ func checkScope(r export.Request, scope access.Scope) error {
 func enough(ctx context.Context, reason string) error {
 	said := 0
 	for _, r := range reason {
-		if unicode.IsGraphic(r) && !unicode.IsSpace(r) {
+		if unicode.IsGraphic(r) && !unicode.IsSpace(r) && !blank(r) {
 			said++
 		}
 	}
@@ -83,11 +92,21 @@ func enough(ctx context.Context, reason string) error {
 	return p
 }
 
+// blank reports whether r is shown as nothing, though Unicode has it among letters,
+// marks and symbols: Hangul fillers, variation selectors, the empty Braille cell.
+func blank(r rune) bool {
+	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u2800'
+}
+
 // checkReason tells what is wrong with the text of a reason, given or not. Its
-// length is checked with the body.
+// length is checked with the body. Whoever reads it in the audit must see it as it
+// is: in one line, and in its own order.
 func checkReason(reason string) []ProblemItem {
-	if strings.ContainsFunc(reason, unicode.IsControl) || !utf8.ValidString(reason) {
-		return []ProblemItem{item("reason", "holds control characters, such as a line break")}
+	deceives := func(r rune) bool {
+		return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	}
+	if strings.ContainsFunc(reason, deceives) || !utf8.ValidString(reason) {
+		return []ProblemItem{item("reason", "holds control characters, such as a line break or a change of the writing direction")}
 	}
 	return nil
 }

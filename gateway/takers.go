@@ -28,14 +28,14 @@ type TakingView struct {
 	Downloads     []EventView `json:"downloads" nullable:"false" doc:"The last of these, newest first; at most 100"`
 }
 
-func takingView(t audit.Taking) TakingView {
+func takingView(ctx context.Context, t audit.Taking) TakingView {
 	v := TakingView{
 		JobID: t.JobID, By: t.By, ByName: t.ByName, At: t.At, Dataset: t.Dataset, Columns: t.Columns,
 		Personal: t.Personal, Reason: t.Reason, Rows: t.Rows, Bytes: t.Bytes, SHA256: t.SHA256,
 		DownloadCount: t.DownloadCount, Downloads: make([]EventView, len(t.Downloads)),
 	}
 	for i, e := range t.Downloads {
-		v.Downloads[i] = EventView(e)
+		v.Downloads[i] = eventView(ctx, e)
 	}
 	return v
 }
@@ -62,7 +62,7 @@ func (s *Server) reservationTakers(ctx context.Context, in *takersInput) (*taker
 	}
 	out := &takersOutput{Body: make([]TakingView, len(takings))}
 	for i, t := range takings {
-		out.Body[i] = takingView(t)
+		out.Body[i] = takingView(ctx, t)
 	}
 	if len(takings) == in.Limit {
 		out.Link = s.nextLink(auditPath+"/reservations/"+id, url.Values{}, takings[len(takings)-1].JobID, in.Limit)

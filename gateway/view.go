@@ -66,7 +66,7 @@ func standing(job export.Job, now time.Time) export.Status {
 // view shows a job with its place and the notice. What the board does not say
 // is left out: the job itself is what was asked for.
 func (s *Server) view(ctx context.Context, job export.Job) JobView {
-	v := s.plainView(job)
+	v := s.plainView(ctx, job)
 	if job.Status != export.Queued {
 		return v
 	}
@@ -85,7 +85,7 @@ func (s *Server) view(ctx context.Context, job export.Job) JobView {
 }
 
 // plainView shows a job by its row alone.
-func (s *Server) plainView(job export.Job) JobView {
+func (s *Server) plainView(ctx context.Context, job export.Job) JobView {
 	status := standing(job, s.cfg.Now())
 	v := JobView{
 		ID: job.ID, Status: status, Percent: job.Percent(),
@@ -94,6 +94,7 @@ func (s *Server) plainView(job export.Job) JobView {
 		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, FinishedAt: job.FinishedAt, ExpiresAt: job.ExpiresAt,
 		Receipt: job.Receipt, Links: Links{Self: s.jobURL(job.ID)},
 	}
+	v.Request.Filter = filterFor(ctx, v.Request.Filter, job.Scope.Personal)
 	if job.Failure != nil {
 		v.Failure = &FailureView{Code: job.Failure.Code, Message: job.Failure.Message}
 	}

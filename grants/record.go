@@ -7,11 +7,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"rowmill/access"
 	"rowmill/audit"
 )
 
 // System is the actor of what no caller did.
-const System = "system"
+const System = access.System
 
 // Records gives a Config's Record for where no caller is: in a worker, or at an
 // operator's command. A nil recorder keeps nothing.

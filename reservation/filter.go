@@ -140,19 +140,23 @@ func ParseFilter(params map[string][]string) (Filter, error) {
 	return f, nil
 }
 
-func parseCondition(name string, raw []string) (Condition, string) {
-	field, ok := FieldOf(name)
-	op := Equal
+// parameter gives the field and the operator that a parameter's name means.
+func parameter(name string) (field Field, op Op, ok bool) {
+	if field, ok = FieldOf(name); ok {
+		return field, Equal, true
+	}
 	for _, s := range suffixes {
-		if ok {
-			break
-		}
 		if base, cut := strings.CutSuffix(name, s.text); cut {
 			if field, ok = FieldOf(base); ok {
-				op = s.op
+				return field, s.op, true
 			}
 		}
 	}
+	return Field{}, "", false
+}
+
+func parseCondition(name string, raw []string) (Condition, string) {
+	field, op, ok := parameter(name)
 	if !ok {
 		return Condition{}, unknown(name)
 	}

@@ -70,6 +70,37 @@ func MaskRows(fields []Field, rows []table.Row) {
 	}
 }
 
+// MaskFilter gives a filter's parameters as they may be shown to who may not see
+// personal data: what rows were selected by is as telling as what stands in them.
+// A search is taken for a name where it was looked for among names, which searched
+// says. What is no parameter of a filter stays. The given map is not changed.
+func MaskFilter(params map[string][]string, searched bool) map[string][]string {
+	if params == nil {
+		return nil
+	}
+	shown := make(map[string][]string, len(params))
+	for name, values := range params {
+		field, op, _ := parameter(name)
+		kind := field.Personal
+		if name == "q" && searched {
+			kind = PersonalName
+		}
+		if kind == "" || op == IsNull {
+			shown[name] = values
+			continue
+		}
+		masked := make([]string, len(values))
+		for i, v := range values {
+			masked[i] = hidden
+			if m := kind.Mask(table.TextOf(v)); !m.IsNull() {
+				masked[i] = m.Text()
+			}
+		}
+		shown[name] = masked
+	}
+	return shown
+}
+
 // initial gives the first character of a text that has more than one.
 func initial(s string) string {
 	s = strings.TrimSpace(s)

@@ -59,6 +59,11 @@ func TestACallbackThatIsNotOfThisSignInIsRefused(t *testing.T) {
 		{"a token that has expired", map[string]any{"exp": 1}, nil, 401},
 		{"a token of nobody", map[string]any{"sub": ""}, nil, 401},
 		{"a token of the developer", map[string]any{"sub": "developer"}, nil, 401},
+		{"a token of what is no user", map[string]any{"sub": "system"}, nil, 401},
+		{"a subject that a database takes for another", map[string]any{"sub": "ann "}, nil, 401},
+		{"a subject that a reader takes for another", map[string]any{"sub": "an\u200bn"}, nil, 401},
+		{"a subject of bytes", map[string]any{"sub": "ann\ufffd"}, nil, 401},
+		{"a subject of two lines", map[string]any{"sub": "ann\nbob"}, nil, 401},
 		{"a subject longer than any", map[string]any{"sub": strings.Repeat("x", 256)}, nil, 401},
 	} {
 		t.Run(c.name, func(t *testing.T) {

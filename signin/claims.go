@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -37,7 +38,7 @@ func (s *SignIn) identify(token *oidc.IDToken) (identity, error) {
 	if err != nil {
 		return identity{}, fault.Wrap(err, fault.Unauthorized, "The token cannot be read.")
 	}
-	if token.Subject == "" || len(token.Subject) > maxSubject || token.Subject == Subject {
+	if !isSubject(token.Subject) {
 		return identity{}, fault.New(fault.Unauthorized, "The token names no subject that is allowed here.")
 	}
 	id := identity{Subject: token.Subject, Name: nameOf(claims), Roles: s.rolesOf(claims)}
@@ -45,6 +46,15 @@ func (s *SignIn) identify(token *oidc.IDToken) (identity, error) {
 		id.Properties = propertiesOf(claims, s.cfg.PropertiesClaim)
 	}
 	return id, nil
+}
+
+// isSubject reports whether a caller may be known by s. A database may take a name
+// for equal with and without spaces behind it, a reader with and without what is not
+// seen; the names of those who are no users are nobody's.
+func isSubject(s string) bool {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+	return s != "" && len(s) <= maxSubject && strings.TrimSpace(s) == s && !strings.ContainsFunc(s, odd) &&
+		s != Subject && s != access.System
 }
 
 // decodeClaims keeps numbers as they are written: a large id must not become a float.

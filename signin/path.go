@@ -24,12 +24,17 @@ func localPath(p string) string {
 	return p
 }
 
+// proxied are headers by which a proxy says that it forwards, or for whom.
+var proxied = map[string]bool{
+	"Forwarded": true, "Via": true, "X-Real-Ip": true, "True-Client-Ip": true, "Cf-Connecting-Ip": true, "Cdn-Loop": true,
+}
+
 // fromThisMachine reports whether a call to a listener on the loopback was meant
 // for it: a page whose name was turned to 127.0.0.1 has its own Host, and a proxy
 // says that it forwards.
 func fromThisMachine(r *http.Request) bool {
-	for _, forwarded := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host"} {
-		if r.Header.Get(forwarded) != "" {
+	for name := range r.Header {
+		if proxied[name] || strings.HasPrefix(name, "X-Forwarded-") {
 			return false
 		}
 	}

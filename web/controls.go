@@ -73,12 +73,32 @@ func (l *listPage) hasStatus(v string) bool {
 	return slices.ContainsFunc(l.Statuses(), func(o option) bool { return o.Value == v })
 }
 
+// Bounds of the chips: each has the whole address but for one part, so that without
+// them a long filter would make a page as long as its square.
+const (
+	maxChips      = 60
+	maxChipValues = 12 // of one parameter; one with more has one chip
+)
+
 // chips say the filter in words, each with the way to drop it.
 func (l *listPage) chips() {
+	left := 0
 	for _, name := range slices.Sorted(maps.Keys(l.state.params)) {
-		for i, v := range l.state.params[name] {
-			l.Chips = append(l.Chips, chip{Text: l.speech.condition(name, v), Without: l.state.without(name, i).address()})
+		values := l.state.params[name]
+		switch {
+		case len(l.Chips) >= maxChips:
+			left++
+		case len(values) > maxChipValues:
+			text := l.speech.condition(name, values[:maxChipValues]...) + " … + " + strconv.Itoa(len(values)-maxChipValues)
+			l.Chips = append(l.Chips, chip{Text: text, Without: l.state.withoutAll(name).address()})
+		default:
+			for i, v := range values {
+				l.Chips = append(l.Chips, chip{Text: l.speech.condition(name, v), Without: l.state.without(name, i).address()})
+			}
 		}
+	}
+	if left > 0 {
+		l.Chips = append(l.Chips, chip{Text: "+ " + strconv.Itoa(left), Without: l.Clear})
 	}
 }
 

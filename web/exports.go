@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -50,7 +51,7 @@ type jobRow struct {
 	Lasted   time.Duration
 	Expires  time.Time
 	Failure  string
-	List     string // the list with the same filter
+	List     string // the list with the same filter; "": none
 	File     string
 	Cancel   string
 	Again    string
@@ -123,8 +124,8 @@ func (f *frame) jobRow(job export.Job, now time.Time) jobRow {
 	row := jobRow{
 		ID: job.ID, Status: job.Status, By: job.RequestedBy, Mine: job.RequestedBy == f.Caller.Subject,
 		Percent: job.Percent(), Reason: job.Request.Reason, Personal: job.Scope.Personal, Format: string(job.Request.Format),
-		Filter: f.conditions(job.Request.Filter), Sort: f.order(job.Request), Columns: f.columns(job.Request.Columns),
-		Rows: job.RowsWritten, Expected: job.RowsExpected, Created: job.CreatedAt, List: listOf(job.Request),
+		Filter: f.conditions(f.filter(job.Request.Filter, job.Scope.Personal)), Sort: f.order(job.Request), Columns: f.columns(job.Request.Columns),
+		Rows: job.RowsWritten, Expected: job.RowsExpected, Created: job.CreatedAt, List: f.listOf(job),
 	}
 	if row.Status == export.Succeeded && !job.ExpiresAt.IsZero() && !now.Before(job.ExpiresAt) {
 		row.Status = export.Expired
@@ -195,8 +196,22 @@ func (s speech) columns(keys []string) []string {
 	return titles
 }
 
-// listOf gives the list with an export's filter and sort.
-func listOf(r export.Request) string {
+// filter gives a filter as the reader may see it: whom rows were looked for by is
+// personal too.
+func (f *frame) filter(params map[string][]string, personal bool) map[string][]string {
+	if f.Caller.May(access.ReadPersonal) {
+		return params
+	}
+	return reservation.MaskFilter(params, personal)
+}
+
+// listOf gives the list with an export's filter and sort; "" if that would name
+// guests whom the reader may not see.
+func (f *frame) listOf(job export.Job) string {
+	r := job.Request
+	if !reflect.DeepEqual(f.filter(r.Filter, job.Scope.Personal), r.Filter) {
+		return ""
+	}
 	query := url.Values{}
 	maps.Copy(query, r.Filter)
 	if r.Sort != "" && r.Sort != reservation.DefaultSort.Field || r.Order == "desc" {

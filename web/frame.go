@@ -92,6 +92,10 @@ type handler func(r *http.Request, f *frame) error
 // page serves a handler to callers who have one of the permissions.
 func (p *pages) page(h handler, oneOf ...access.Permission) http.Handler {
 	return p.open(func(r *http.Request, f *frame) error {
+		// What cannot be read is left out of Query: a list without its filter would be another.
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			return fault.Wrap(err, fault.Invalid, "The address cannot be read: check its percent signs and semicolons.")
+		}
 		if !f.SignedIn {
 			return redirect{"/auth/login?" + url.Values{"return_to": {r.URL.RequestURI()}}.Encode()}
 		}

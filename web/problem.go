@@ -22,6 +22,7 @@ type problemItem struct{ Name, Detail string }
 var statusOf = map[fault.Kind]int{
 	fault.Invalid: http.StatusBadRequest, fault.NotFound: http.StatusNotFound, fault.Conflict: http.StatusConflict,
 	fault.Forbidden: http.StatusForbidden, fault.Gone: http.StatusGone,
+	fault.Unauthorized: http.StatusUnauthorized, fault.TooMany: http.StatusTooManyRequests,
 	fault.Unavailable: http.StatusServiceUnavailable, fault.Overloaded: http.StatusServiceUnavailable,
 }
 

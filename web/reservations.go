@@ -184,11 +184,23 @@ func (l *listPage) fill(list reservation.List, scope access.Scope) {
 	}
 }
 
-// detail gives the address of one reservation, which knows the way back.
+// maxBack is the most bytes of a list's address that a link hands on: as a
+// parameter it grows, stands in each row, and past the gateway's bound leads nowhere.
+const maxBack = 2 << 10
+
+// detail gives the address of one reservation, which knows the way back; one that
+// is too long it forgets.
 func (s listState) detail(id int64) string {
 	to := fmt.Sprintf("/reservations/%d", id)
-	if query := s.values(); len(query) > 0 {
-		to += "?list=" + escape(query.Encode())
+	query := s.values().Encode()
+	if len(query) > maxBack {
+		query = ""
+		if s.personal {
+			query = "personal=true"
+		}
+	}
+	if query != "" {
+		to += "?list=" + escape(query)
 	}
 	return to
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -175,6 +176,13 @@ func (s listState) without(name string, i int) listState {
 		}
 	}
 	s.params = params
+	return s.at(1)
+}
+
+// withoutAll gives the state without a filter's parameter.
+func (s listState) withoutAll(name string) listState {
+	s.params = maps.Clone(s.params)
+	s.params.Del(name)
 	return s.at(1)
 }
 

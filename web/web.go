@@ -138,7 +138,15 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, err
 	}
 	p.routes()
-	return p.mux, nil
+	return p, nil
+}
+
+func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
+
+// Fail answers with a page that tells err, by which the page that r asks for is
+// kept from its reader.
+func (p *pages) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	p.open(func(*http.Request, *frame) error { return err }).ServeHTTP(w, r)
 }
 
 func (p *pages) routes() {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"rowmill/access"
 	"rowmill/export"
 	"rowmill/gateway"
 	"rowmill/internal/config"
@@ -111,6 +112,7 @@ func TestAPermissionLostEndsQueuedAndRunningJobs(t *testing.T) {
 	}
 	for _, id := range ids {
 		permissionLost(t, awaitJob(t, c, id, ended))
+		auditTellsOfLoss(t, a.cfg.MySQLDSN, id)
 	}
 	awaitFiles(t, filepath.Join(a.cfg.DataDir, "files"), nil)
 	if n := count(t, a, "SELECT COUNT(*) FROM audit_events WHERE action = 'export.revoke' AND actor = 'system'"); n != 3 {
@@ -140,6 +142,23 @@ func TestAWorkerRunsNoJobWhoseOwnerMayNoLongerHaveIt(t *testing.T) {
 	permissionLost(t, job)
 	if job.RowsWritten != 0 || job.Receipt != nil || len(filesOf(t, h, id)) != 0 {
 		t.Errorf("the job ran: %+v", job)
+	}
+	auditTellsOfLoss(t, h.dsn, id)
+}
+
+// auditTellsOfLoss asks whether it is kept, once and as the system's doing, that
+// the job ended for want of a permission.
+func auditTellsOfLoss(t *testing.T, dsn, id string) {
+	t.Helper()
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // its query has been answered
+	var n int
+	err = db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM audit_events WHERE action = 'export.revoke' AND job_id = ? AND actor = ?", id, access.System).Scan(&n)
+	if err != nil || n != 1 {
+		t.Errorf("the audit has %d events of the end of job %s, %v", n, id, err)
 	}
 }
 
