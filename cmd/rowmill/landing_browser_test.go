@@ -1,16 +1,27 @@
 package main
 
 import (
+	"net/url"
 	"testing"
 
 	"rowmill/internal/browser"
 )
 
-// What the landing page may cost a browser that has never seen it.
+// What a page may cost a browser that has never seen it.
 const (
-	landingBytes    = 60_000
-	landingRequests = 6
+	pageBytes    = 60_000
+	pageRequests = 6
 )
+
+func withinBudget(t *testing.T, r browser.Report) {
+	t.Helper()
+	for _, fault := range r.Faults() {
+		t.Error(fault)
+	}
+	if r.Requests > pageRequests || r.Bytes > pageBytes {
+		t.Errorf("%d requests and %d bytes, of at most %d and %d", r.Requests, r.Bytes, pageRequests, pageBytes)
+	}
+}
 
 func TestTheLandingPageIsSmallAndOpenToEverybody(t *testing.T) {
 	b := bootBrowserApp(t, browserOptions{idle: true})
@@ -19,17 +30,11 @@ func TestTheLandingPageIsSmallAndOpenToEverybody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := browser.New(t, o) // nobody: without the token
-			p.Open(b.url + "/")
+			p.Open(b.url + "/about")
 			if got := p.Text("h1"); got != "Rowmill" {
 				t.Errorf("the page is headed %q", got)
 			}
-			r := p.Report()
-			for _, fault := range r.Faults() {
-				t.Error(fault)
-			}
-			if r.Requests > landingRequests || r.Bytes > landingBytes {
-				t.Errorf("%d requests and %d bytes, of at most %d and %d", r.Requests, r.Bytes, landingRequests, landingBytes)
-			}
+			withinBudget(t, p.Report())
 			for _, v := range p.Axe() {
 				t.Error(v)
 			}
@@ -37,5 +42,19 @@ func TestTheLandingPageIsSmallAndOpenToEverybody(t *testing.T) {
 				t.Error("the page must be scrolled sideways")
 			}
 		})
+	}
+}
+
+func TestTheRootLeadsToTheListAndAStrangerToTheSignIn(t *testing.T) {
+	b := bootBrowserApp(t, browserOptions{rows: 1, idle: true})
+	stranger, user := browser.New(t, browser.Options{}), b.user(browser.Options{})
+	stranger.Open(b.url + "/")
+	at, err := url.Parse(stranger.Eval("location.href"))
+	if err != nil || at.Path != "/auth/development" || at.Query().Get("return_to") != "/reservations" {
+		t.Errorf("a stranger is at %s, %v", at, err)
+	}
+	user.Open(b.url + "/")
+	if got := user.Eval("location.pathname"); got != "/reservations" {
+		t.Errorf("a user is at %s", got)
 	}
 }
