@@ -35,7 +35,9 @@ func goBy(p *browser.Page, selector string) {
 // The export-button's insides are in its shadow, where CSS selectors do not reach.
 const theButton = "document.querySelector('export-button').shadowRoot"
 
-func ofButton(name string) string { return fmt.Sprintf("%s?.querySelector('[part~=%s]')", theButton, name) }
+func ofButton(name string) string {
+	return fmt.Sprintf("%s?.querySelector('[part~=%s]')", theButton, name)
+}
 
 // press clicks a part of the export-button, once nothing covers it and it may be
 // pressed: where a finger or a mouse would meet it.
