@@ -10,6 +10,7 @@ import (
 
 	"rowmill/internal/browser"
 	"rowmill/internal/config"
+	"rowmill/internal/exportclient"
 )
 
 var picturesDir = flag.String("pictures", "", "where the pictures of the documentation are written; empty: a temporary directory")
@@ -41,14 +42,19 @@ func TestThePicturesOfTheDocumentation(t *testing.T) {
 	take("dark")
 	p.Dark(false)
 
+	b.startWorker()
+	job, err := b.api.Submit(t.Context(), exportclient.Order{Format: "csv", Filter: map[string][]string{"code": {"none"}}}, "warm-up")
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitJob(t, b.api, job.ID, ended) // so the worker is known to run
+	b.gate.hold(6)
 	press(p, "button")
 	reads(p, "estimate", "19,6")
 	inTheClear(p, "Month-end reconciliation with the hotels")
 	p.Wait(fmt.Sprintf("!%s.disabled", ofButton("start")))
 	take("export-panel")
-	b.gate.hold(6)
 	press(p, "start")
-	b.startWorker()
 	reads(p, "card", "12,000 of ")
 	take("progress")
 	b.gate.release()
