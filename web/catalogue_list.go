@@ -97,7 +97,7 @@ var listTexts = map[string]text{
 	"pager.previous": {"이전 페이지", "Previous page"},
 	"pager.next":     {"다음 페이지", "Next page"},
 	"pager.last":     {"마지막 페이지", "Last page"},
-	"pager.page":     {"%s페이지", "Page %s"},
+	"pager.page":     {"페이지 %s", "Page %s"},
 	"pager.newest":   {"최신", "Newest"},
 	"pager.older":    {"이전 기록", "Older"},
 

@@ -72,7 +72,10 @@ func TestEveryStateOfThePagesIsAccessible(t *testing.T) {
 		}},
 		{"my exports, failed", "The file could not be made.", at("/exports?status=failed")},
 		{"in Korean", "예약", at("/reservations?lang=ko")},
-		{"about", "Sign out", at("/about")},
+		{"a reservation in Korean", "목록으로", at("/reservations/7")},
+		{"my exports in Korean", "내보내기", at("/exports")},
+		{"the audit in Korean", "감사 기록", at("/audit")},
+		{"about", "Sign out", at("/about?lang=en")},
 	} {
 		t.Run(state.name, func(t *testing.T) {
 			state.come()
