@@ -9,10 +9,10 @@ FUZZTIME ?= 10m
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test fuzz lint fmt bench pgo clean
+.PHONY: help build run test fuzz lint fmt bench pgo pictures clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the static binary bin/rowmill
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/rowmill
@@ -39,6 +39,10 @@ bench: ## run the benchmarks; PKG=./export/... runs some
 
 pgo: ## make cmd/rowmill/default.pgo anew, the profile that builds are optimised by
 	test/with-servers.sh test/make-pgo.sh $(GO)
+
+pictures: ## take docs/screenshots anew from the product itself; needs a Chromium
+	mkdir -p docs/screenshots
+	$(GO) test ./cmd/rowmill -count=1 -run=TestThePicturesOfTheDocumentation -pictures=$(CURDIR)/docs/screenshots
 
 clean: ## remove what was built
 	rm -rf bin

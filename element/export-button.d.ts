@@ -1,4 +1,4 @@
-// Made by "npm run types" of export-button.js, sha256 a406f90ab2a2d8c3671be9453dc9339a77216ea5f405a234ae6db620afe7ae59.
+// Made by "npm run types" of export-button.js, sha256 ce354aa11f3468c3e346fccb74232bae0dd57787ab11a2e7db78be029ad738cb.
 /**
  * Reads a filter: a JSON object, or the list's query string (with or without the
  * address before it), whose _sort and _order come along and whose page does not.
@@ -51,7 +51,7 @@ export function formatBytes(bytes: number, language?: string): string;
 /** @param {number} seconds @param {string} [language] */
 export function formatSeconds(seconds: number, language?: string): string;
 /**
- * The button. Attributes: dataset, filter, sort, order, columns, format, language, gateway, token-callback.
+ * The button. Attributes: dataset, filter, sort, order, columns, format, language, time-zone, gateway, token-callback.
  * @fires export-state with the job as detail, whenever it has changed
  * @fires export-done with the job as detail, once its file can be downloaded
  */

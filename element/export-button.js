@@ -115,7 +115,7 @@ svg { width: 1em; height: 1em; fill: none; stroke: currentColor; stroke-width: 2
 .bar { height: .375rem; margin: .5rem 0 .375rem; overflow: hidden; background: var(--box); border-radius: 1rem; }
 .bar div { height: 100%; background: var(--accent); border-radius: inherit; transform-origin: left; transition: transform .4s; } .bar:dir(rtl) div { transform-origin: right; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; margin-top: .625rem; } .actions:not(:has(> :not([hidden]))) { display: none; }
-dialog { width: min(40rem, calc(100vw - 2rem)); max-height: min(44rem, calc(100dvh - 2rem)); padding: 0; color: var(--ink); background: var(--back); border: 1px solid var(--line); border-radius: calc(var(--r) * 1.5); box-shadow: 0 1.5rem 4rem #0006; overflow: hidden; }
+dialog { width: min(40rem, calc(100vw - 2rem)); max-height: min(47rem, calc(100dvh - 2rem)); padding: 0; color: var(--ink); background: var(--back); border: 1px solid var(--line); border-radius: calc(var(--r) * 1.5); box-shadow: 0 1.5rem 4rem #0006; overflow: hidden; }
 dialog[open] { display: flex; } dialog::backdrop { background: #0f141a80; }
 form { display: flex; flex-direction: column; flex: 1; min-width: 0; } h2 { margin: 0; padding: 1rem 1.25rem .5rem; font-size: 1.125rem; line-height: 1.3; }
 .body { flex: 1; min-height: 0; padding: .25rem 1.25rem 1rem; overflow-y: auto; }
@@ -554,12 +554,12 @@ class Panel {
 const Base = /** @type {typeof HTMLElement} */ (globalThis.HTMLElement ?? class {}); // importable where there is no page
 
 /**
- * The button. Attributes: dataset, filter, sort, order, columns, format, language, gateway, token-callback.
+ * The button. Attributes: dataset, filter, sort, order, columns, format, language, time-zone, gateway, token-callback.
  * @fires export-state with the job as detail, whenever it has changed
  * @fires export-done with the job as detail, once its file can be downloaded
  */
 export class ExportButton extends Base {
-  static observedAttributes = ['dataset', 'filter', 'sort', 'order', 'columns', 'format', 'language', 'gateway', 'token-callback'];
+  static observedAttributes = ['dataset', 'filter', 'sort', 'order', 'columns', 'format', 'language', 'time-zone', 'gateway', 'token-callback'];
 
   /** @type {TokenProvider | undefined} */ #provider;
   /** @type {Job | undefined} */ #job;
@@ -632,7 +632,10 @@ export class ExportButton extends Base {
   /** @param {number} n */
   #number(n) { return n.toLocaleString(this.#language); }
   /** @param {string} [time] */
-  #when(time) { return time ? new Date(time).toLocaleString(this.#language, { dateStyle: 'medium', timeStyle: 'short' }) : ''; }
+  #when(time) {
+    const say = (/** @type {string} */ timeZone) => new Date(time ?? '').toLocaleString(this.#language, { dateStyle: 'medium', timeStyle: 'short', ...(timeZone && { timeZone }) });
+    try { return time ? say(this.getAttribute('time-zone') ?? '') : ''; } catch { return say(''); }
+  }
 
   // The job's id outlives the page; "done" behind it says that export-done was told.
   #recall() {

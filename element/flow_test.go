@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
@@ -195,6 +196,20 @@ func TestKorean(t *testing.T) {
 	if order := b.created()[0].body; !strings.Contains(order, `"language":"ko"`) {
 		t.Errorf("order %s; want Korean titles", order)
 	}
+}
+
+func TestTimesAreInTheZoneThatIsNamed(t *testing.T) {
+	b := open(t, newStub(t), `<export-button language="en" time-zone="Pacific/Kiritimati"></export-button>`)
+	b.start()
+	b.set(func(v *gateway.JobView) {
+		succeeded(v)
+		v.ExpiresAt = time.Date(2026, 12, 7, 20, 19, 0, 0, time.UTC)
+	})
+	b.shows("[part=card]", "kept until Dec 8, 2026")
+	b.eval("document.querySelector('export-button').setAttribute('time-zone', 'America/Los_Angeles'); 0")
+	b.shows("[part=card]", "kept until Dec 7, 2026")
+	b.eval("document.querySelector('export-button').setAttribute('time-zone', 'Nowhere/Land'); 0")
+	b.shows("[part=card]", "kept until Dec ") // the browser's own
 }
 
 func TestBearerWithoutSignedLinks(t *testing.T) {

@@ -183,7 +183,7 @@ func ownProblems(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	p := statusProblem(ctx.Context(), plainStatus(e.Status), e.Detail)
 	if e.Detail == "validation failed" {
-		p = p.say("The request is not valid.")
+		p.say("The request is not valid.")
 	}
 	if e.Status >= http.StatusInternalServerError {
 		p.say(fault.Message(e))

@@ -29,6 +29,7 @@ type eventRow struct {
 	Who     string
 	What    string
 	Filter  []string
+	Asked   bool // the event knows its filter
 	Columns string
 }
 
@@ -111,7 +112,7 @@ func (p *pages) events(r *http.Request, page *auditPage) ([]audit.Event, error) 
 func (a *auditPage) Value(name string) string { return a.Query.Get(name) }
 
 func (f *frame) eventRow(e audit.Event) eventRow {
-	row := eventRow{Event: e, Who: e.ActorName, What: f.Or("action.", string(e.Action)), Filter: f.conditions(f.filter(e.Filter, e.Personal)), Columns: strings.Join(f.columns(e.Columns), ", ")}
+	row := eventRow{Event: e, Who: e.ActorName, What: f.Or("action.", string(e.Action)), Filter: f.conditions(f.filter(e.Filter, e.Personal)), Asked: e.Action == audit.Create, Columns: strings.Join(f.columns(e.Columns), ", ")}
 	if row.Who == "" {
 		row.Who = e.Actor
 	}

@@ -84,6 +84,16 @@ func TestWhoseExports(t *testing.T) {
 	}
 }
 
+// Only the event that asks for an export knows its filter: of the others, none
+// does not mean that everything went out.
+func TestAnEventWithoutAFilterIsNotOfEverything(t *testing.T) {
+	w := newWorld(t, nil)
+	w.events = []audit.Event{{ID: "e1", Action: audit.Download, JobID: "j1", Dataset: "reservations", Rows: 3}}
+	wantNone(t, w.get(boss, "/audit"), "All reservations, no filter")
+	w.events[0].Action = audit.Create
+	wantAll(t, w.get(boss, "/audit"), 200, "All reservations, no filter")
+}
+
 func TestHistoryGoesOn(t *testing.T) {
 	w := newWorld(t, nil)
 	wantAll(t, w.get(boss, "/exports"), 200, "No exports here")
@@ -101,7 +111,7 @@ func TestAudit(t *testing.T) {
 	w := newWorld(t, nil)
 	w.events = []audit.Event{{ID: "e1", At: now, Actor: "park", ActorName: hostile, Action: audit.Download, JobID: "j1", Dataset: "reservations", Columns: []string{"guest_name"}, Personal: true, Reason: "for the tax office", Rows: 12_345, Address: "192.0.2.7"}}
 	rec := w.get(boss, "/audit?actor=park&action=export.download&job=j1&from=2026-11-01&to=2026-11-30")
-	wantAll(t, rec, 200, "File downloaded", "&lt;script&gt;", "for the tax office", "12,345", "192.0.2.7", "1 Dec 2026 00:30", "personal data in the clear", "All reservations, no filter",
+	wantAll(t, rec, 200, "File downloaded", "&lt;script&gt;", "for the tax office", "12,345", "192.0.2.7", "1 Dec 2026 00:30", "personal data in the clear",
 		`href="/api/v1/audit.csv?action=export.download&amp;actor=park&amp;from=2026-10-31T15%3A00%3A00Z&amp;job=j1&amp;to=2026-11-30T15%3A00%3A00Z"`)
 	want := audit.Query{Actor: "park", Action: audit.Download, JobID: "j1", Limit: 101, From: time.Date(2026, 10, 31, 15, 0, 0, 0, time.UTC), To: time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)}
 	if diff := cmp.Diff(want, w.asked[0]); diff != "" {

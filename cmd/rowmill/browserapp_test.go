@@ -5,8 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"testing"
@@ -19,12 +21,14 @@ import (
 	"rowmill/internal/telemetry"
 	"rowmill/internal/testdb"
 	"rowmill/repository"
+	"rowmill/sample"
 )
 
 // browserOptions say what a browser's test stands on.
 type browserOptions struct {
 	servers bool                 // on MariaDB and Redis, where a gateway comes and goes alone; else all is embedded
 	rows    int                  // reservations made up
+	sample  bool                 // the public sample's reservations, and none made up
 	idle    bool                 // no worker, until startWorker
 	change  func(*config.Config) // of every part
 }
@@ -181,8 +185,12 @@ func (b *browserApp) stopWorker() {
 func (b *browserApp) load(a *app) {
 	b.t.Helper()
 	err := a.db.Migrate(b.t.Context())
-	if err == nil && b.opts.rows > 0 {
-		_, err = ingest.Run(b.t.Context(), repository.NewLoader(a.db), ingest.Synthetic(b.opts.rows, 1), nil)
+	source := ingest.Synthetic(b.opts.rows, 1)
+	if b.opts.sample {
+		source = ingest.HotelBookings(sample.HotelBookings())
+	}
+	if err == nil && (b.opts.sample || b.opts.rows > 0) {
+		_, err = ingest.Run(b.t.Context(), repository.NewLoader(a.db), source, nil)
 	}
 	if err != nil {
 		b.t.Fatal(errors.Join(err, a.close()))
@@ -198,15 +206,13 @@ func (b *browserApp) user(o browser.Options) *browser.Page {
 	return browser.New(b.t, o)
 }
 
-// signIn gives a browser of a user who has signed in by the page for development,
-// which only the embedded product has, and now sees the list.
-func (b *browserApp) signIn(role string, o browser.Options) *browser.Page {
+// signIn chooses the role on the development sign-in, which only the embedded
+// product has, and so comes to the path.
+func (b *browserApp) signIn(p *browser.Page, role, path string) {
 	b.t.Helper()
-	p := browser.New(b.t, o)
-	p.Open(b.url + "/auth/development?return_to=/reservations")
-	p.Click(`button[value="` + role + `"]`)
-	p.Wait(`location.pathname === "/reservations" && document.readyState === "complete"`)
-	return p
+	p.Open(b.url + "/auth/login?return_to=" + url.QueryEscape(path))
+	p.Click(fmt.Sprintf("button[value=%s]", role))
+	p.Wait(fmt.Sprintf("location.pathname + location.search === %q && document.readyState === 'complete'", path))
 }
 
 // exec changes the product's tables under it, such as a job's expires_at.

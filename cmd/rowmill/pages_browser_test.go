@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/url"
 	"testing"
 
 	"rowmill/internal/browser"
@@ -31,7 +32,8 @@ func TestPagesOfTheBackofficeAreSmallAndOpenToEverybody(t *testing.T) {
 	b := bootBrowserApp(t, browserOptions{rows: 200, idle: true})
 	for name, o := range visitors {
 		t.Run(name, func(t *testing.T) {
-			p := b.signIn("admin", o)
+			p := browser.New(t, o)
+			b.signIn(p, "admin", "/reservations")
 			for _, path := range []string{"/reservations", "/reservations?status=Canceled&_sort=check_in&_order=desc", "/reservations/1", "/exports", "/audit"} {
 				t.Run(path, func(t *testing.T) { isSound(t, p, b.url+path) })
 			}
@@ -45,17 +47,35 @@ func isSound(t *testing.T, p *browser.Page, url string) {
 	p.ForgetCache()
 	p.Open(url)
 	p.See("h1")
-	r := p.Report()
+	withinBudget(t, p.Report())
+	for _, v := range p.Axe() {
+		t.Error(v)
+	}
+	if p.Eval("document.documentElement.scrollWidth <= innerWidth") != "true" {
+		t.Error("the page must be scrolled sideways")
+	}
+}
+
+func withinBudget(t *testing.T, r browser.Report) {
+	t.Helper()
 	for _, fault := range r.Faults() {
 		t.Error(fault)
 	}
 	if r.Requests > pageRequests || r.Bytes > pageBytes {
 		t.Errorf("%d requests and %d bytes, of at most %d and %d", r.Requests, r.Bytes, pageRequests, pageBytes)
 	}
-	for _, v := range p.Axe() {
-		t.Error(v)
+}
+
+func TestTheRootLeadsToTheListAndAStrangerToTheSignIn(t *testing.T) {
+	b := bootBrowserApp(t, browserOptions{rows: 1, idle: true})
+	stranger, user := browser.New(t, browser.Options{}), b.user(browser.Options{})
+	stranger.Open(b.url + "/")
+	at, err := url.Parse(stranger.Eval("location.href"))
+	if err != nil || at.Path != "/auth/development" || at.Query().Get("return_to") != "/reservations" {
+		t.Errorf("a stranger is at %s, %v", at, err)
 	}
-	if p.Eval("document.documentElement.scrollWidth <= innerWidth") != "true" {
-		t.Error("the page must be scrolled sideways")
+	user.Open(b.url + "/")
+	if got := user.Eval("location.pathname"); got != "/reservations" {
+		t.Errorf("a user is at %s", got)
 	}
 }
