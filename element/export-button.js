@@ -746,7 +746,6 @@ export class ExportButton extends Base {
       const push = eventReader((event, data) => {
         if (event !== 'job' || signal.aborted) return;
         any = true;
-        this.#lost = false;
         this.#take(JSON.parse(data));
       });
       for (;;) {
@@ -772,6 +771,7 @@ export class ExportButton extends Base {
     const news = JSON.stringify(job) !== JSON.stringify(this.#job);
     this.#job = job;
     this.#trouble = undefined;
+    this.#lost = false; // it is the server's word
     this.#render();
     if (!news) return;
     const tell = (/** @type {string} */ name) => this.dispatchEvent(new CustomEvent(name, { detail: job, bubbles: true, composed: true }));
