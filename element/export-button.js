@@ -859,10 +859,14 @@ export class ExportButton extends Base {
 
   /** @param {Event} event */
   #download(event) {
-    if (!this.#bearer) return; // a plain link
     event.preventDefault();
     const job = /** @type {Job} */ (this.#job);
     this.#act(async () => {
+      if (!this.#bearer) { // a link that is refused says nothing: ask first whether the file is still there
+        this.#take(await (await this.#call(this.#path(job.id))).json());
+        if (this.#job?.status === 'succeeded') h('a', { href: this.#href, download: '' }).click();
+        return;
+      }
       let url = '', name = '', blob = false;
       try {
         ({ url } = await (await this.#call(this.#path(job.id) + '/link', { method: 'POST' })).json());
