@@ -1,4 +1,4 @@
-// Made by "npm run types" of export-button.js, sha256 a406f90ab2a2d8c3671be9453dc9339a77216ea5f405a234ae6db620afe7ae59.
+// Made by "npm run types" of export-button.js, sha256 4af5c57a4df772bbf6dc058665d79581a707818fe6bb38d3094189a2e973450d.
 /**
  * Reads a filter: a JSON object, or the list's query string (with or without the
  * address before it), whose _sort and _order come along and whose page does not.
