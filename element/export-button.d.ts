@@ -1,4 +1,4 @@
-// Made by "npm run types" of export-button.js, sha256 ce354aa11f3468c3e346fccb74232bae0dd57787ab11a2e7db78be029ad738cb.
+// Made by "npm run types" of export-button.js, sha256 71cf82bfaa1498e5a61fed7a69c82301b46922e6313623ca9f6a8dc4e0a08186.
 /**
  * Reads a filter: a JSON object, or the list's query string (with or without the
  * address before it), whose _sort and _order come along and whose page does not.

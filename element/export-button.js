@@ -749,7 +749,6 @@ export class ExportButton extends Base {
       const push = eventReader((event, data) => {
         if (event !== 'job' || signal.aborted) return;
         any = true;
-        this.#lost = false;
         this.#take(JSON.parse(data));
       });
       for (;;) {
@@ -775,6 +774,7 @@ export class ExportButton extends Base {
     const news = JSON.stringify(job) !== JSON.stringify(this.#job);
     this.#job = job;
     this.#trouble = undefined;
+    this.#lost = false; // it is the server's word
     this.#render();
     if (!news) return;
     const tell = (/** @type {string} */ name) => this.dispatchEvent(new CustomEvent(name, { detail: job, bubbles: true, composed: true }));
@@ -862,10 +862,14 @@ export class ExportButton extends Base {
 
   /** @param {Event} event */
   #download(event) {
-    if (!this.#bearer) return; // a plain link
     event.preventDefault();
     const job = /** @type {Job} */ (this.#job);
     this.#act(async () => {
+      if (!this.#bearer) { // a link that is refused says nothing: ask first whether the file is still there
+        this.#take(await (await this.#call(this.#path(job.id))).json());
+        if (this.#job?.status === 'succeeded') h('a', { href: this.#href, download: '' }).click();
+        return;
+      }
       let url = '', name = '', blob = false;
       try {
         ({ url } = await (await this.#call(this.#path(job.id) + '/link', { method: 'POST' })).json());

@@ -238,3 +238,18 @@ func TestProviderThatComesLate(t *testing.T) {
 	b.eval("document.querySelector('export-button').tokenProvider = giveToken; 0")
 	b.shows("[part=card]", "Waiting in the queue")
 }
+
+// The page has stood open past the file's time.
+func TestDownloadOfAFileWhoseTimeIsOver(t *testing.T) {
+	b := open(t, newStub(t), button)
+	b.start()
+	b.set(succeeded)
+	b.shows("[part=card]", "The file is ready")
+	b.set(func(v *gateway.JobView) { v.Status = export.Expired })
+	b.press("[part=download]")
+	b.shows("[part=card]", "The file’s time is over")
+	b.wait("shown('[part=retry]') && !shown('[part=download]')")
+	if n := b.count("GET", "/api/v1/exports/job-1/file"); n != 0 {
+		t.Errorf("the file was asked for %d times", n)
+	}
+}

@@ -33,6 +33,14 @@ if (notify && 'Notification' in window && Notification.permission === 'default')
   notify.addEventListener('click', async () => { await Notification.requestPermission(); notify.hidden = true; });
 }
 
+// A page that comes back out of the browser's memory, as after a sign-out, is asked
+// for anew: whoever is there now may not be who read it.
+window.addEventListener('pageshow', (event) => {
+  if (!event.persisted) return;
+  document.documentElement.hidden = true;
+  location.reload();
+});
+
 function trouble(text) {
   const box = document.getElementById('trouble');
   if (box) { box.textContent = text; box.hidden = !text; } else announce(text);
@@ -87,7 +95,7 @@ function poll(id) {
       trouble('');
       if (!stopped) show(job);
     } catch (error) {
-      if (error.status === 404) return;
+      if (error.status === 404 || error.status === 403) return;
       wait = Math.min(wait * 2, patience);
       trouble(error.status === undefined ? say('offline') : error.message);
       if (error.status === 401) return;
@@ -103,8 +111,9 @@ const heard = new Map(); // by job: the last quarter that was said
 
 function show(job) {
   const row = document.getElementById(`job-${job.id}`);
-  if (!row) return;
-  if (!['queued', 'running'].includes(job.status)) {
+  const alive = ['queued', 'running'].includes(job.status);
+  if (!row) { elsewhere(job, alive); return; }
+  if (!alive) {
     followed.get(job.id)?.();
     followed.delete(job.id);
     row.removeAttribute('data-alive'); // so that its end is told once
@@ -162,4 +171,25 @@ document.addEventListener('click', async (event) => {
   button.disabled = false;
 });
 
+// What the button of another page started in this tab is followed here, where
+// neither the button nor the history is, so that its end is told all the same.
+const started = 'rowmill-export '; // the start of the button's keys; "done" behind a job says that it was told
+const going = new Set();
+
+function unfinished() {
+  if (document.querySelector('export-button, #jobs')) return [];
+  try {
+    return Object.keys(sessionStorage).filter((key) => key.startsWith(started)).map((key) => [key, sessionStorage.getItem(key)]).filter(([, id]) => id && !id.includes(' '));
+  } catch { return []; } // no storage
+}
+
+function elsewhere(job, alive) {
+  if (alive) { going.add(job.id); return; }
+  followed.get(job.id)?.();
+  followed.delete(job.id);
+  for (const [key, id] of unfinished()) if (id === job.id) sessionStorage.setItem(key, `${id} done`);
+  if (job.status === 'succeeded' || going.has(job.id)) ended(job);
+}
+
 follow();
+for (const [, id] of unfinished()) followed.set(id, listen(id));
