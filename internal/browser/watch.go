@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 )
 
@@ -41,12 +42,18 @@ type watcher struct {
 	mu      sync.Mutex
 	host    string
 	report  Report
-	loading map[network.RequestID]string // what is on its way: method and address
-	changed chan struct{}                // closed and made anew when loading shrinks
+	loading map[network.RequestID]request // what is on its way
+	changed chan struct{}                 // closed and made anew when loading shrinks
+}
+
+// request is one that is on its way.
+type request struct {
+	what   string // method and address
+	loader string // names the page that sent it
 }
 
 func newWatcher() *watcher {
-	return &watcher{loading: map[network.RequestID]string{}, changed: make(chan struct{})}
+	return &watcher{loading: map[network.RequestID]request{}, changed: make(chan struct{})}
 }
 
 // begin forgets the page before; requests of host are the page's own.
@@ -62,7 +69,7 @@ func (w *watcher) quiet() (r Report, loading []string, changed <-chan struct{}) 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, what := range w.loading {
-		loading = append(loading, what)
+		loading = append(loading, what.what)
 	}
 	r = w.report
 	for _, list := range []*[]string{&r.Console, &r.Policy, &r.Failed, &r.ThirdParty} {
@@ -96,6 +103,14 @@ func (w *watcher) hear(event any) {
 			w.fail(e.RequestID, e.ErrorText)
 		}
 		w.done(e.RequestID)
+	case *page.EventFrameNavigated:
+		if e.Frame.ParentID == "" { // how the requests of the page before ended, nobody tells
+			for id, sent := range w.loading {
+				if sent.loader != string(e.Frame.LoaderID) {
+					w.done(id)
+				}
+			}
+		}
 	case *runtime.EventExceptionThrown:
 		w.report.Console = append(w.report.Console, exception(e.ExceptionDetails))
 	case *runtime.EventConsoleAPICalled:
@@ -125,13 +140,13 @@ func (w *watcher) sent(e *network.EventRequestWillBeSent) {
 	if at.Host != w.host {
 		w.report.ThirdParty = append(w.report.ThirdParty, e.Request.URL)
 	}
-	w.loading[e.RequestID] = e.Request.Method + " " + e.Request.URL
+	w.loading[e.RequestID] = request{what: e.Request.Method + " " + e.Request.URL, loader: string(e.LoaderID)}
 }
 
 func (w *watcher) fail(id network.RequestID, why string) {
-	what, known := w.loading[id]
-	if !known {
-		what = "a request"
+	what := "a request"
+	if known, ok := w.loading[id]; ok {
+		what = known.what
 	}
 	w.report.Failed = append(w.report.Failed, what+": "+why)
 }
