@@ -18,7 +18,7 @@ packages=$("$go" list -f '{{.ImportPath}} {{.Dir}}' "${@:-./...}")
 found=0
 while read -r package dir; do
 	# Read out of the files: `go test -list` would build every package for it.
-	targets=$(cat "$dir"/*_test.go 2>/dev/null | sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p')
+	targets=$(find "$dir" -maxdepth 1 -name '*_test.go' -exec sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' {} +)
 	for target in $targets; do
 		printf '%s %s\n' "$package" "$target"
 		"$go" test -run='^$' -fuzz="^$target\$" -fuzztime="$fuzztime" "$package" </dev/null
