@@ -148,8 +148,8 @@ func TestAfterTheSignOutNothingIsShown(t *testing.T) {
 	const signInShown = "location.pathname.startsWith('/auth/') && document.querySelector('button[value=operator]') && !document.querySelector('table')"
 	u.Eval("(history.back(), '')")
 	u.Wait(signInShown)
-	u.Reload()
-	u.Wait(signInShown)
+	u.Eval("(window.before = true, location.reload(), '')")
+	u.Wait("!window.before && " + signInShown)
 	u.Open(b.url + "/api/v1/reservations")
 	if got := u.Text("body"); !strings.Contains(got, "401") {
 		t.Errorf("the API answers %s", got)
@@ -191,6 +191,7 @@ func TestTheExamplePageExportsAcrossOrigins(t *testing.T) {
 	u.Wait(inside(".error") + "?.innerText.includes('You are not signed in')")
 	u.press("dismiss")
 	u.Wait("!" + inside("dialog"))
+	u.Eval("document.querySelector('#token').value = ''")
 	u.Type("#token", b.token)
 	id := u.order()
 	u.done()
