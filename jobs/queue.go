@@ -61,7 +61,7 @@ func (q *Queue) Enqueue(ctx context.Context, j export.Job) error {
 		return err
 	}
 	_, err = q.client.EnqueueContext(ctx, task)
-	if errors.Is(err, asynq.ErrTaskIDConflict) && q.removeEnded(j) {
+	if errors.Is(err, asynq.ErrTaskIDConflict) && q.removeEnded(ctx, j, task) {
 		_, err = q.client.EnqueueContext(ctx, task)
 	}
 	if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
@@ -72,8 +72,14 @@ func (q *Queue) Enqueue(ctx context.Context, j export.Job) error {
 
 // removeEnded removes a task that asynq has given up or keeps for show, since
 // its id would block the job for ever.
-func (q *Queue) removeEnded(j export.Job) bool {
+func (q *Queue) removeEnded(ctx context.Context, j export.Job, task *asynq.Task) bool {
 	info, err := q.inspector.GetTaskInfo(queueName(j.Queue), taskID(j))
+	if errors.Is(err, asynq.ErrQueueNotFound) {
+		// Redis was emptied meanwhile. A client names a queue to Redis once, and no
+		// inspector looks into one that is not named: a new client names it again.
+		_, _ = asynq.NewClientFromRedisClient(q.redis).EnqueueContext(ctx, task) // the task is there: it conflicts
+		info, err = q.inspector.GetTaskInfo(queueName(j.Queue), taskID(j))
+	}
 	if err != nil || (info.State != asynq.TaskStateArchived && info.State != asynq.TaskStateCompleted) {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hibiken/asynq"
 
 	"rowmill/export"
 )
@@ -103,6 +104,42 @@ func TestATaskThatRedisHasGivenUpIsSentAnew(t *testing.T) {
 	sweep(t, h.sweeper(&files{}, time.Now))
 	h.start(t, WorkerConfig{Runner: succeed(h)})
 	h.board.await(t, "a", status(export.Succeeded))
+}
+
+// Redis was emptied, and then gave a task up: what this process told it of its queues is lost too.
+func TestATaskThatAnEmptiedRedisHasGivenUpIsSentAnew(t *testing.T) {
+	a := job("a", export.QueueSmall)
+	h := newHouse(t, a)
+	h.enqueue(t, a)
+	h.flush(t)
+	h.enqueue(t, a)
+	h.giveUp(t, a)
+	sweep(t, h.sweeper(&files{}, time.Now))
+	h.start(t, WorkerConfig{Runner: succeed(h)})
+	h.board.await(t, "a", status(export.Succeeded))
+}
+
+// giveUp has asynq take the job's task and give it up for good.
+func (h *house) giveUp(t *testing.T, j export.Job) {
+	t.Helper()
+	opt, err := redisOption(h.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := make(chan struct{})
+	s := asynq.NewServer(opt, asynq.Config{
+		Queues: map[string]int{queueName(j.Queue): 1}, Logger: asynqLog{discard()}, TaskCheckInterval: 10 * time.Millisecond,
+		ErrorHandler: asynq.ErrorHandlerFunc(func(context.Context, *asynq.Task, error) { close(given) }),
+	})
+	if err := s.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error { return asynq.SkipRetry })); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-given:
+	case <-time.After(10 * time.Second):
+		t.Error("the task was never taken")
+	}
+	s.Shutdown() // waits until it is written that the task is given up
 }
 
 func TestACanceledJobLeavesTheQueue(t *testing.T) {
