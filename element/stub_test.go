@@ -58,7 +58,11 @@ func newStub(t *testing.T) *stub {
 		},
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/assets/", element.Handler())
+	module := http.StripPrefix("/assets/", http.FileServerFS(element.Files()))
+	mux.HandleFunc("/assets/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*") // pages of other origins load it
+		module.ServeHTTP(w, r)
+	})
 	mux.HandleFunc("GET /page.js", serve("text/javascript", pageScript))
 	mux.HandleFunc("GET /api/v1/me", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, map[string]any{"subject": "mina", "permissions": s.permissions})

@@ -215,8 +215,8 @@ func (b *browserApp) signIn(p *browser.Page, role, path string) {
 	p.Wait(fmt.Sprintf("location.pathname + location.search === %q && document.readyState === 'complete'", path))
 }
 
-// exec changes the product's tables under it, such as a job's expires_at.
-func (b *browserApp) exec(statement string, args ...any) {
+// tables opens the product's database beside it, until the test ends.
+func (b *browserApp) tables() *sql.DB {
 	b.t.Helper()
 	driver, dsn := "mysql", b.cfg.MySQLDSN
 	if !b.opts.servers {
@@ -231,8 +231,14 @@ func (b *browserApp) exec(statement string, args ...any) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer db.Close()
-	if _, err := db.ExecContext(b.t.Context(), statement, args...); err != nil {
+	b.t.Cleanup(func() { _ = db.Close() }) // what was asked of it has been answered
+	return db
+}
+
+// exec changes the product's tables under it, such as a job's expires_at.
+func (b *browserApp) exec(statement string, args ...any) {
+	b.t.Helper()
+	if _, err := b.tables().ExecContext(b.t.Context(), statement, args...); err != nil {
 		b.t.Fatalf("%s: %v", statement, err)
 	}
 }

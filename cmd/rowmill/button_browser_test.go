@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -76,21 +75,7 @@ func (u *operating) done() (id string) {
 // one gives the one value that a query of the product's tables gives.
 func one[T any](b *browserApp, query string, args ...any) (v T) {
 	b.t.Helper()
-	driver, dsn := "mysql", b.cfg.MySQLDSN
-	if !b.opts.servers {
-		driver = "sqlite"
-		path, err := sqlitePath(b.cfg.DataDir)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		dsn = path + "?_pragma=busy_timeout(10000)"
-	}
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }() // its query has been answered
-	if err := db.QueryRowContext(b.t.Context(), query, args...).Scan(&v); err != nil {
+	if err := b.tables().QueryRowContext(b.t.Context(), query, args...).Scan(&v); err != nil {
 		b.t.Fatalf("%s: %v", query, err)
 	}
 	return v

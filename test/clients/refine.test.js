@@ -27,7 +27,7 @@ const filters = [
     { field: "status", operator: "eq", value: "Canceled" },
     { field: "adults", operator: "gte", value: 4 },
   ], (r) => r.property === "Resort Hotel" && r.status === "Canceled" && r.adults >= 4],
-  ["nothing that matches", [{ field: "country", operator: "eq", value: "XXX" }], () => false],
+  ["nothing that matches", [{ field: "country", operator: "eq", value: "ZZZ" }], () => false],
 ];
 
 for (const [name, crud, matches] of filters) {
