@@ -285,8 +285,13 @@ func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
 		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db)}, AuditRetention: a.cfg.AuditRetention,
 	})
-	group.Go(func() error { return worker.Run(ctx) })
-	group.Go(func() error { return sweeper.Run(ctx) })
+	group.Go(func() error {
+		if !a.awaitSchema(ctx) {
+			return nil
+		}
+		group.Go(func() error { return sweeper.Run(ctx) })
+		return worker.Run(ctx)
+	})
 	return nil
 }
 
