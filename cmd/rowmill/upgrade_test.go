@@ -82,7 +82,7 @@ func TestWorkersOfEitherReleaseDoTheOthersExports(t *testing.T) {
 				name := fmt.Sprintf("gateway of %s, reservation API of %s, worker of %s", front.name, back.name, middle.name)
 				h.program = middle.path
 				h.onlyWorker(t)
-				id := submit(t, h, name)
+				id := submit(t, h, strings.ReplaceAll(name, " ", "-"))
 				job := awaitJob(t, h.client(), id, ended)
 				if job.Status != export.Succeeded || job.Receipt.Distinct != 60 {
 					t.Fatalf("%s: the job is %s: %+v, %+v", name, job.Status, job.Failure, job.Receipt)
@@ -140,10 +140,10 @@ func TestMigrationsRunBeforeOrAfterTheNewCode(t *testing.T) {
 	h.serve(t)
 	older, olderAPI := h.gateway, h.apiURL
 	worker := h.worker(t)
-	awaitSucceeded(t, h, submit(t, h, "before the migration"))
+	awaitSucceeded(t, h, submit(t, h, "before"))
 	worker.signal(t, syscall.SIGTERM)
 	worker.wait(t)
-	waiting := submit(t, h, "waits for the migration")
+	waiting := submit(t, h, "waiting")
 
 	h.program, h.apiURL = now.path, ""
 	h.serve(t)
@@ -160,11 +160,11 @@ func TestMigrationsRunBeforeOrAfterTheNewCode(t *testing.T) {
 	h.tool(t, "migrate")
 	until(t, "this release's gateway is ready", func() bool { return statusOf(t, newer+"/readyz") == http.StatusOK })
 	awaitSucceeded(t, h, waiting)
-	awaitSucceeded(t, h, submit(t, h, "after the migration"))
+	awaitSucceeded(t, h, submit(t, h, "after"))
 
 	h.gateway, h.apiURL, h.program = older, olderAPI, before.path
 	h.onlyWorker(t)
-	awaitSucceeded(t, h, submit(t, h, "the release before, after the migration"))
+	awaitSucceeded(t, h, submit(t, h, "before-after"))
 }
 
 func awaitSucceeded(t *testing.T, h *house, id string) {
