@@ -3,6 +3,7 @@ package sheet_test
 import (
 	"bytes"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -76,6 +77,27 @@ func TestMovedChunksComeInOrder(t *testing.T) {
 		if _, err := j.Move(sheet.Move{}); err == nil {
 			t.Errorf("%s: a lost file took a chunk", format)
 		}
+	}
+}
+
+// The XML of a chunk may be a hundred times its bytes: it is moved block by block.
+func TestAMoveHoldsNoWholeXML(t *testing.T) {
+	rows := make([]table.Row, 1000)
+	for i := range rows {
+		rows[i].Values = []table.Value{table.TextOf(strings.Repeat("x", sheet.MaxCellText))}
+	}
+	spec := sheet.Spec{Format: sheet.XLSX, Columns: []sheet.Column{{Title: "text", Type: table.Text}}}
+	chunk := readChunks(t, draft(t, spec, segment{after: 1, pages: [][]table.Row{rows}}))[0]
+	j := newEncoder(t, io.Discard, spec).(sheet.Joiner)
+	moves := j.PlaceChunk(chunk)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := j.Move(moves[0]); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := int64(after.TotalAlloc - before.TotalAlloc); n > chunk.Raw/4 {
+		t.Errorf("%d bytes were allocated for %d of XML and %d deflated", n, chunk.Raw, len(chunk.Data))
 	}
 }
 

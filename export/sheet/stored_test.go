@@ -88,7 +88,7 @@ func TestANewerChunkIsRefusedWithItsVersion(t *testing.T) {
 func TestAFailingReaderIsNoDamage(t *testing.T) {
 	failure := errors.New("the store is away")
 	whole := stored(t, sampleChunk())
-	for n := range len(whole) {
+	for n := range whole {
 		_, err := sheet.ReadChunk(io.MultiReader(bytes.NewReader(whole[:n]), iotest.ErrReader(failure)))
 		if !errors.Is(err, failure) || errors.Is(err, sheet.ErrChunkDamaged) {
 			t.Errorf("after %d bytes: error %v", n, err)
@@ -179,7 +179,7 @@ func TestChunksOfVersion1StayReadable(t *testing.T) {
 		rows[1].Values[8], rows[2].Values[3] = table.ZeroDate(), table.TextOf("\x16 <c r=\"A1\">")
 		job := segment{after: 103, pages: [][]table.Row{rows}}
 		if *update {
-			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // a fixture of this test
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 			switch {
 			case err == nil:
 				_, err = f.Write(draft(t, spec, job))
@@ -190,7 +190,7 @@ func TestChunksOfVersion1StayReadable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		old, err := os.ReadFile(path) //nolint:gosec // as above
+		old, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
