@@ -149,7 +149,10 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 		token = rand.Text()
 	}
 	if a.cfg.Plays(config.Reservations) {
-		h := reservationhttp.NewServer(reservationhttp.Config{Store: repository.NewReservations(a.db), Token: token, Logger: a.log})
+		h := reservationhttp.NewServer(reservationhttp.Config{
+			Store: repository.NewReservations(a.db), Token: token, Logger: a.log,
+			Capacity: reservationhttp.Capacity{Pages: a.cfg.APIPages, Snapshots: a.cfg.APISnapshots, Reads: a.cfg.APIReads},
+		})
 		if a.reservations, err = a.listen(ctx, "reservation API", a.cfg.ReservationsAddr, bounded(h)); err != nil {
 			return err
 		}
