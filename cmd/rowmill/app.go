@@ -272,7 +272,7 @@ func (a *app) run(ctx context.Context) error {
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log,
+		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log, Measures: a.jobs,
 		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
 		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
 		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention,
