@@ -53,7 +53,7 @@ func (s *Store) Put(ctx context.Context, key string, meta export.FileMeta, write
 		return placeFailure(err, "write %s", key)
 	}
 	committing = true
-	return placeFailure(up.commit(), "publish %s", key)
+	return finishFailure(up.commit(), key)
 }
 
 func (s *Store) begin(ctx context.Context, key string, meta export.FileMeta) (upload, error) {
