@@ -162,3 +162,31 @@ func TestAFailedPutGivesItsRoomBack(t *testing.T) {
 		}
 	})
 }
+
+// Two exports whose files fit one at a time: the second fails before it has read a
+// page, and succeeds once the first one's file is gone.
+func TestAnExportWithoutRoomReadsNoPage(t *testing.T) {
+	onSmallDisk(t, func(t *testing.T, s fixture) {
+		first, second := &wideRows{rows: 150}, &wideRows{rows: 150} // 4.8 MB each, 6 MB with the margin
+		file, err := s.export(t, first, "first", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		published, err := s.export(t, second, "second", 1)
+		if message := fault.Message(err); published != nil || fault.KindOf(err) != fault.Unavailable || !strings.HasPrefix(message, "The file store is full: the file needs about 6 MB and 3.5") {
+			t.Errorf("the second beside the first: %+v, %v, %q", published, err, message)
+		}
+		if n := second.fetched.Load(); n != 0 {
+			t.Errorf("it has read %d pages", n)
+		}
+		if diff := cmp.Diff([]string{file.Key}, s.residue(t)); diff != "" {
+			t.Errorf("after it (-want +got):\n%s", diff)
+		}
+		if err := s.Delete(t.Context(), file.Key); err != nil {
+			t.Fatal(err)
+		}
+		if published, err = s.export(t, second, "second", 2); err != nil || published == nil || published.Size < 150*wideText {
+			t.Errorf("the second alone: %+v, %v", published, err)
+		}
+	})
+}
