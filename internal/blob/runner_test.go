@@ -46,7 +46,7 @@ func (s *wideRows) Fetch(_ context.Context, _ access.Scope, token export.PageTok
 	return page, nil
 }
 
-// table of one job that nobody else wants, and what exports of wideRows have cost.
+// ledger is the table of one job that nobody else wants, and what exports of wideRows have cost.
 type ledger struct{ file *export.File }
 
 func (*ledger) Report(context.Context, export.Fence, export.Progress, time.Time) error { return nil }
