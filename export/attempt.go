@@ -73,7 +73,7 @@ func (a *attempt) enter(p Phase) {
 // write streams the rows into the file store and gives the hash of what it wrote.
 func (a *attempt) write(ctx context.Context, key string) (hash.Hash, error) {
 	sum := sha256.New()
-	err := a.cfg.Files.Put(ctx, key, a.job.Request.Format.ContentType(), func(w io.Writer) error {
+	err := a.cfg.Files.Put(ctx, key, a.fileMeta(ctx), func(w io.Writer) error {
 		enc, err := sheet.New(io.MultiWriter(w, sum), a.plan.spec)
 		if err != nil {
 			return fmt.Errorf("begin the file: %w", err)

@@ -21,6 +21,7 @@ type Config struct {
 	Files    Files
 	RowSets  RowSets
 	Logger   *slog.Logger
+	Measures Measures // nil: sizes are expected by the defaults
 
 	// Shared by all jobs: how many pages are read from the sources at once, and how
 	// many chunks are encoded.

@@ -149,7 +149,10 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 		token = rand.Text()
 	}
 	if a.cfg.Plays(config.Reservations) {
-		h := reservationhttp.NewServer(reservationhttp.Config{Store: repository.NewReservations(a.db), Token: token, Logger: a.log})
+		h := reservationhttp.NewServer(reservationhttp.Config{
+			Store: repository.NewReservations(a.db), Token: token, Logger: a.log,
+			Capacity: reservationhttp.Capacity{Pages: a.cfg.APIPages, Snapshots: a.cfg.APISnapshots, Reads: a.cfg.APIReads},
+		})
 		if a.reservations, err = a.listen(ctx, "reservation API", a.cfg.ReservationsAddr, bounded(h)); err != nil {
 			return err
 		}
@@ -179,7 +182,7 @@ func (a *app) openGateway(ctx context.Context) error {
 	}
 	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
 		Pages: pages, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
-		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
+		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client.Impatient(), Files: a.files, Datasets: []export.Dataset{a.dataset()},
 		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
 		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
@@ -269,7 +272,7 @@ func (a *app) run(ctx context.Context) error {
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log,
+		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log, Measures: a.jobs,
 		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
 		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
 		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention,

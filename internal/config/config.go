@@ -73,6 +73,9 @@ type Config struct {
 	SweepEvery   time.Duration `name:"sweep-every" env:"ROWMILL_SWEEP_EVERY" default:"5s" help:"Pace at which lost jobs and messages are looked for."`
 	Retention    time.Duration `name:"retention" env:"ROWMILL_RETENTION" default:"168h" help:"How long a file is kept."`
 	APITimeout   time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
+	APIPages     int           `name:"api-max-pages" env:"ROWMILL_API_MAX_PAGES" default:"64" help:"Pages that the reservation API reads at once; more wait or are turned away."`
+	APISnapshots int           `name:"api-max-snapshots" env:"ROWMILL_API_MAX_SNAPSHOTS" default:"16" help:"Snapshots that the reservation API streams at once."`
+	APIReads     int           `name:"api-max-reads" env:"ROWMILL_API_MAX_READS" default:"64" help:"Lists, counts and single rows that the reservation API reads at once."`
 	SQLConns     int           `name:"sql-conns" env:"ROWMILL_SQL_CONNS" default:"16" help:"Most connections to the SQL database."`
 	DrainTimeout time.Duration `name:"drain-timeout" env:"ROWMILL_DRAIN_TIMEOUT" default:"10s" help:"How long open requests may last at shutdown."`
 
@@ -213,6 +216,7 @@ func (p *problems) numbers(c *Config) {
 		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"max-jobs-per-user", int64(c.MaxUserJobs), 0, 1000},
 		{"max-rows", c.MaxRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
 		{"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
+		{"api-max-pages", int64(c.APIPages), 1, 10_000}, {"api-max-snapshots", int64(c.APISnapshots), 1, 10_000}, {"api-max-reads", int64(c.APIReads), 1, 10_000},
 	} {
 		if n.v < n.lo || n.v > n.hi {
 			p.add(n.flag, "%d is not between %d and %d", n.v, n.lo, n.hi)

@@ -2,7 +2,7 @@
 // the slots fairly between the jobs that want them, and gives results back in
 // the order of their inputs. It holds at most a window of results, so a long
 // run costs no more memory than a short one. How many calls run at once is fixed,
-// or follows their latency (NewAdaptive).
+// or follows their latency and their refusals (NewAdaptive).
 package pool
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Pool is a number of slots, fixed or following the latency of the calls. It is safe for concurrent use.
+// Pool is a number of slots, fixed or following the calls. It is safe for concurrent use.
 type Pool struct {
 	mu      sync.Mutex
 	limit   int

@@ -30,7 +30,12 @@ type ClientConfig struct {
 	Silence  time.Duration // the longest pause within a snapshot's stream; 0: 2 min
 
 	FirstWait time.Duration // before the second try, ±50 %; 0: 200 ms. Each later wait doubles
-	MaxWait   time.Duration // the longest wait, also of a Retry-After that is obeyed; 0: 30 s
+	MaxWait   time.Duration // the longest of these waits; 0: 30 s
+
+	// Patience is how long a call waits in all for a server that turns it away with
+	// a Retry-After. Such tries do not count as Attempts. 0: 2 min; negative: the
+	// first refusal is the answer.
+	Patience time.Duration
 }
 
 // Client calls the API. It is safe for concurrent use. Its errors are faults:
@@ -52,12 +57,22 @@ func NewClient(config ClientConfig) *Client {
 	config.Silence = cmp.Or(config.Silence, 2*time.Minute)
 	config.FirstWait = cmp.Or(config.FirstWait, 200*time.Millisecond)
 	config.MaxWait = cmp.Or(config.MaxWait, 30*time.Second)
+	config.Patience = cmp.Or(config.Patience, 2*time.Minute)
 	return &Client{
 		config: config,
 		http:   cmp.Or(config.HTTP, newHTTP()),
 		own:    config.HTTP == nil,
 		logger: cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
 	}
+}
+
+// Impatient returns a client for those who wait before a screen: a server that turns
+// a call away has answered it, with Overloaded and when to come back. It shares the
+// connections of c, which closes them.
+func (c *Client) Impatient() *Client {
+	config := c.config
+	config.HTTP, config.Patience = c.http, -1
+	return NewClient(config)
 }
 
 // newHTTP returns an HTTP client for many calls at once to one host.

@@ -23,6 +23,9 @@ type Config struct {
 	// WriteTimeout is how long a caller may take to accept a piece of an answer
 	// before its connection is cut and the statement behind it ended. 0: 30 s.
 	WriteTimeout time.Duration
+
+	Capacity Capacity
+	OnShed   func(class string) // is told of each call that is turned away; nil: nobody is. Must not block
 }
 
 type server struct {
@@ -50,9 +53,9 @@ func NewServer(config Config) *echo.Echo {
 		LogErrorFunc:        s.panicked,
 	}), s.authorize, middleware.BodyLimit(strconv.Itoa(maxRequest)))
 	e.GET(pathLive, func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
-	e.POST(pathSnapshot, s.snapshot)
-	e.POST(pathBatch, s.batch)
-	e.POST(pathList, s.list)
+	e.POST(pathSnapshot, s.snapshot, config.gate(ClassSnapshots, config.Capacity.Snapshots, DefaultSnapshots).admit)
+	e.POST(pathBatch, s.batch, config.gate(ClassPages, config.Capacity.Pages, DefaultPages).admit)
+	e.POST(pathList, s.list, config.gate(ClassReads, config.Capacity.Reads, DefaultReads).admit)
 	e.GET(pathFields, s.fields)
 	return e
 }
