@@ -56,6 +56,7 @@ var rules = map[string][]string{
 	"internal/httpedge":  {},
 	"internal/config":    {},
 	"internal/embedded":  {},
+	"internal/batch":     {},
 	"internal/testdb":    {},
 	"internal/testoidc":  {},
 	"internal/browser":   {"test/third_party/axecore"},
