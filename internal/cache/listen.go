@@ -32,10 +32,13 @@ func (s *second) listen(ctx context.Context, hear func(text string), again func(
 
 // subscription listens until it is lost.
 func (s *second) subscription(ctx context.Context, hear func(string), again func()) {
-	line := s.redis.Subscribe(ctx, s.channel())
+	line := s.redis.Subscribe(ctx)
 	hangUp := func() { _ = line.Close() } // what it held is lost or told anew
 	defer hangUp()
 	defer context.AfterFunc(ctx, hangUp)()
+	if subscribe(ctx, line, s.channel()) != nil {
+		return
+	}
 	asked := false
 	for {
 		message, err := receive(ctx, line)
@@ -62,6 +65,13 @@ func (s *second) subscription(ctx context.Context, hear func(string), again func
 			}
 		}
 	}
+}
+
+// subscribe has a limit, since a connection that is being made cannot be hung up.
+func subscribe(ctx context.Context, line *redis.PubSub, channel string) error {
+	limited, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	return line.Subscribe(limited, channel)
 }
 
 // receive waits for a message for as long as silence, and to be connected for a while more.

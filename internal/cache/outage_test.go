@@ -1,0 +1,353 @@
+package cache
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"rowmill/internal/fault"
+	"rowmill/internal/testdb"
+)
+
+func quick(c *textConfig) { c.RedisRest = 20 * time.Millisecond }
+
+func TestRedisGoesAndComesBack(t *testing.T) {
+	server := testdb.NewRedisServer(t)
+	from := newSource()
+	one, two := process(t, server.URL(), from, quick), process(t, server.URL(), from, quick)
+	from.set(1, "old")
+	wantGet(t, one, 1, "old")
+	wantGet(t, two, 1, "old")
+	wantLoads(t, from, 1)
+
+	server.Stop()
+	for key := range int64(20) {
+		from.set(100+key, name(int(key)))
+		wantGet(t, one, 100+key, name(int(key)))
+	}
+	wantLoads(t, from, 21)
+	if got := one.Stats(); got.RedisErrors == 0 || got.LoadErrors != 0 {
+		t.Errorf("stats: %+v", got)
+	}
+
+	heard := []uint64{one.Stats().Subscriptions, two.Stats().Subscriptions}
+	server.Start()
+	await(t, "the subscriptions", func() bool {
+		return one.Stats().Subscriptions > heard[0] && two.Stats().Subscriptions > heard[1]
+	})
+	from.set(1, "new")
+	wantGet(t, two, 1, "new") // the first tier was emptied: an invalidation may have been missed
+	key := int64(1000)
+	await(t, "a hit in Redis", func() bool {
+		key++
+		get(t, one, key)
+		before := two.Stats().SecondHits
+		get(t, two, key)
+		return two.Stats().SecondHits > before
+	})
+	if err := one.Invalidate(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	await(t, "the message", func() bool { return two.Stats().Drops > 0 })
+}
+
+// One connection is cut, by whatever stands between; Redis itself goes on.
+func TestALostSubscriptionEmptiesTheFirstTier(t *testing.T) {
+	server := testdb.NewRedisServer(t)
+	from := newSource()
+	from.set(1, "old")
+	c := process(t, server.URL(), from)
+	wantGet(t, c, 1, "old")
+	admin := redis.NewClient(&redis.Options{Addr: server.Address()})
+	defer admin.Close()
+	// As an invalidation whose message nobody hears.
+	if err := admin.Del(t.Context(), c.second.keys("1")...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	from.set(1, "new")
+	wantGet(t, c, 1, "old")
+	heard := c.Stats().Subscriptions
+	if err := admin.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the subscription", func() bool { return c.Stats().Subscriptions > heard })
+	wantGet(t, c, 1, "new")
+}
+
+// gate is a way to a Redis that can be closed: then it takes connections and
+// what is sent, and nothing comes back.
+type gate struct {
+	listener net.Listener
+	to       string
+	running  sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	conns  []net.Conn
+}
+
+func newGate(t *testing.T, to string) *gate {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{listener: l, to: to}
+	g.running.Go(g.accept)
+	t.Cleanup(func() {
+		_ = l.Close()
+		g.hangUp()
+		g.running.Wait()
+	})
+	return g
+}
+
+func (g *gate) accept() {
+	for {
+		in, err := g.listener.Accept()
+		if err != nil {
+			return
+		}
+		g.keep(in)
+		if g.to == "" {
+			continue
+		}
+		out, err := new(net.Dialer).DialContext(context.Background(), "tcp", g.to)
+		if err != nil {
+			_ = in.Close()
+			continue
+		}
+		g.keep(out)
+		g.running.Go(func() { g.pass(out, in) })
+		g.running.Go(func() { g.pass(in, out) })
+	}
+}
+
+func (g *gate) keep(c net.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.conns = append(g.conns, c)
+}
+
+func (g *gate) hangUp() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.conns {
+		_ = c.Close()
+	}
+}
+
+func (g *gate) pass(to, from net.Conn) {
+	defer to.Close()
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := from.Read(buffer)
+		g.mu.Lock()
+		closed := g.closed
+		g.mu.Unlock()
+		if err != nil {
+			return
+		}
+		if closed {
+			continue
+		}
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (g *gate) set(closed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = closed
+}
+
+func (g *gate) url() string { return "redis://" + g.listener.Addr().String() }
+
+// A Redis that takes calls and never answers is asked once; then it rests.
+func TestASilentRedisIsAskedOnce(t *testing.T) {
+	from := newSource()
+	client, err := Connect(newGate(t, "").url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	c := open(t, from, with(client), func(c *textConfig) { c.RedisRest = time.Hour })
+	const keys = 200
+	for key := range int64(keys) {
+		from.set(key, name(int(key)))
+		wantGet(t, c, key, name(int(key)))
+	}
+	wantLoads(t, from, keys)
+	if got := c.Stats(); got.RedisErrors != 1 || got.Bypasses != keys-1 {
+		t.Errorf("of %d calls %d went to Redis and %d did not", keys, got.RedisErrors, got.Bypasses)
+	}
+}
+
+// While it is silent each rest ends with one call that is tried, whoever waits.
+func TestASilentRedisCostsOneCallerItsLimit(t *testing.T) {
+	from := newSource()
+	client, err := Connect(newGate(t, "").url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	var mu sync.Mutex
+	under, most := 0, 0 // calls to Redis that are under way
+	client.AddHook(counting{func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		under += n
+		most = max(most, under)
+	}})
+	c := open(t, from, with(client), quick)
+	get(t, c, 1) // from now on it is known to be silent
+	mu.Lock()
+	most = 0
+	mu.Unlock()
+	key := int64(1)
+	await(t, "some more calls", func() bool {
+		var callers sync.WaitGroup
+		for range 20 {
+			key++
+			asked := key
+			callers.Go(func() { get(t, c, asked) })
+		}
+		callers.Wait()
+		return c.Stats().RedisErrors > 3
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	if most != 1 {
+		t.Errorf("%d calls at a time were tried, want 1", most)
+	}
+}
+
+type counting struct{ change func(int) }
+
+func (counting) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h counting) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() != "evalsha" {
+			return next(ctx, cmd)
+		}
+		h.change(1)
+		defer h.change(-1)
+		return next(ctx, cmd)
+	}
+}
+
+func (counting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// What Redis could not be told of is not taken from it, nor put into it, and it
+// is told when it answers again.
+func TestAnInvalidationThatRedisMissesIsOwed(t *testing.T) {
+	server := testdb.NewRedisServer(t)
+	way := newGate(t, server.Address())
+	from := newSource()
+	cut, other := process(t, way.url(), from, quick), process(t, server.URL(), from, quick)
+	from.set(1, "old")
+	wantGet(t, cut, 1, "old")
+	wantGet(t, other, 1, "old")
+	held := from.hold()
+	var before sync.WaitGroup
+	before.Go(func() { wantGet(t, cut, 2, "absent") })
+	slow := <-held // its generation is of before the silence
+	from.letGo()
+
+	way.set(true)
+	from.set(1, "new")
+	from.set(2, "new, too")
+	if err := cut.Invalidate(t.Context(), 1, 2); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("Redis cannot have been told: %v", err)
+	}
+	close(slow)
+	before.Wait()
+	wantGet(t, cut, 1, "new")
+	wantGet(t, cut, 2, "new, too")
+	wantGet(t, other, 1, "old") // it cannot know
+
+	way.set(false)
+	await(t, "the message", func() bool { return other.Stats().Drops >= 2 })
+	wantGet(t, other, 1, "new")
+	wantGet(t, other, 2, "new, too")
+	await(t, "the end of the debt", func() bool { return !cut.second.debts.has("1") && !cut.second.debts.has("2") })
+	wantGet(t, process(t, server.URL(), from), 1, "new")
+}
+
+func TestDebtsEndWithTheLifeOfWhatIsOwed(t *testing.T) {
+	d := debts{wake: make(chan struct{}, 1), by: map[string]debt{}}
+	first := d.add([]string{"past", "kept"}, -time.Second)
+	d.add([]string{"kept"}, time.Hour)
+	d.paid(first[1:]) // an older invalidation does not pay the newer one
+	open := d.open()
+	if len(open) != 1 || open[0].text != "kept" {
+		t.Errorf("open: %v", open)
+	}
+	if d.has("past") || !d.has("kept") {
+		t.Error("a debt that time has paid is still there, or one that it has not is gone")
+	}
+	d.paid(open)
+	if d.has("kept") {
+		t.Error("a paid debt is still there")
+	}
+}
+
+// A cluster refuses a script whose names lie in different slots.
+func TestACluster(t *testing.T) {
+	server := testdb.NewRedisServer(t, "--cluster-enabled", "yes")
+	admin := redis.NewClient(&redis.Options{Addr: server.Address()})
+	defer admin.Close()
+	if err := admin.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the cluster", func() bool { return admin.Set(t.Context(), "probe", 1, 0).Err() == nil })
+	from := newSource()
+	join := func() *Cache[string, string] {
+		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Address()}, ContextTimeoutEnabled: true})
+		t.Cleanup(func() { _ = client.Close() })
+		c, err := New(Config[string, string]{
+			Name: "cluster", Keys: Texts(), Values: JSON[string](), Redis: client,
+			Load: func(ctx context.Context, key string) (string, bool, error) { return from.load(ctx, int64(len(key))) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		await(t, "the subscription", func() bool { return c.Stats().Subscriptions > 0 })
+		return c
+	}
+	one, two := join(), join()
+	keys := []string{"", "a", "{}", "}a{", "four", "{five"}
+	want := func(c *Cache[string, string], want string) {
+		t.Helper()
+		for _, key := range keys {
+			if got, found, err := c.Get(t.Context(), key); got != want || !found || err != nil {
+				t.Errorf("Get(%q) gives %q, %v, %v", key, got, found, err)
+			}
+		}
+	}
+	for i := range keys {
+		from.set(int64(len(keys[i])), "old")
+	}
+	want(one, "old")
+	want(two, "old")
+	for i := range keys {
+		from.set(int64(len(keys[i])), "new")
+	}
+	if err := one.Invalidate(t.Context(), keys...); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the messages", func() bool { return two.Stats().Drops == uint64(len(keys)) })
+	want(two, "new")
+	want(one, "new")
+	wantLoads(t, from, 2*len(keys))
+}
