@@ -336,3 +336,16 @@ func TestALoadHasTheFirstCallersValues(t *testing.T) {
 		t.Errorf("the load saw %v", seen)
 	}
 }
+
+// Who found nothing while a flight was landing does not start another.
+func TestWhatHasLandedMeanwhileIsNotLoadedAgain(t *testing.T) {
+	from := newSource()
+	from.set(1, "value")
+	c := open(t, from)
+	wantGet(t, c, 1, "value")
+	e, f, err := c.board(t.Context(), 1, true)
+	if f != nil || err != nil || e.value != "value" {
+		t.Errorf("got %v, a flight %v, %v", e, f != nil, err)
+	}
+	wantLoads(t, from, 1)
+}

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"testing"
@@ -228,6 +229,27 @@ func TestASilentRedisCostsOneCallerItsLimit(t *testing.T) {
 	}
 }
 
+// That a load's time is over says nothing of Redis.
+func TestTheEndOfALoadIsNoFaultOfRedis(t *testing.T) {
+	client, err := Connect(newGate(t, "").url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	c := open(t, newSource(), with(client), func(c *textConfig) {
+		c.LoadLimit, c.RedisLimit = 20*time.Millisecond, time.Hour
+		c.Load = func(ctx context.Context, _ int64) (string, bool, error) { return "", false, ctx.Err() }
+	})
+	for key := range int64(2) {
+		if _, _, err := c.Get(t.Context(), key); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if got := c.Stats(); got.RedisErrors != 0 || got.Bypasses != 0 {
+		t.Errorf("stats: %+v", got)
+	}
+}
+
 type counting struct{ change func(int) }
 
 func (counting) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -281,6 +303,76 @@ func TestAnInvalidationThatRedisMissesIsOwed(t *testing.T) {
 	wantGet(t, other, 2, "new, too")
 	await(t, "the end of the debt", func() bool { return !cut.second.debts.has("1") && !cut.second.debts.has("2") })
 	wantGet(t, process(t, server.URL(), from), 1, "new")
+}
+
+// Redis was not there when the load began, and cannot say whether a message was
+// missed before it came back.
+func TestADoubtedFlightIsNotKeptIfRedisCannotConfirmIt(t *testing.T) {
+	server := testdb.NewRedisServer(t)
+	from := newSource()
+	from.set(1, "old")
+	c := process(t, server.URL(), from)
+	server.Stop()
+	held := from.hold()
+	var before sync.WaitGroup
+	before.Go(func() { wantGet(t, c, 1, "old") })
+	slow := <-held
+	from.letGo()
+	heard := c.Stats().Subscriptions
+	server.Start()
+	await(t, "the subscription", func() bool { return c.Stats().Subscriptions > heard })
+	close(slow)
+	before.Wait()
+	from.set(1, "new")
+	wantGet(t, c, 1, "new")
+}
+
+func TestAKeyThatIsOwedIsNotTakenFromRedis(t *testing.T) {
+	url, from := testdb.Redis(t), newSource()
+	from.set(1, "old")
+	wantGet(t, process(t, url, from), 1, "old")
+	from.set(1, "new")
+	c := process(t, url, from)
+	owed := c.second.debts.add([]string{"1"}, time.Hour)
+	wantGet(t, c, 1, "new")
+	c.second.debts.paid(owed)
+	c.first.Invalidate(1)
+	wantGet(t, c, 1, "old") // as nobody has told Redis
+}
+
+// Even where the debt is forgotten, what began before the invalidation is not stored.
+func TestADeadFlightStoresNothing(t *testing.T) {
+	server := testdb.NewRedisServer(t)
+	way := newGate(t, server.Address())
+	from := newSource()
+	from.set(1, "old")
+	c := process(t, way.url(), from, quick)
+	c.second.life = -time.Hour
+	held := from.hold()
+	var before sync.WaitGroup
+	before.Go(func() { wantGet(t, c, 1, "old") })
+	slow := <-held
+	from.letGo()
+	way.set(true)
+	if err := c.Invalidate(t.Context(), 1); err == nil {
+		t.Error("Redis cannot have been told")
+	}
+	await(t, "the end of the debt", func() bool { return !c.second.debts.has("1") })
+	way.set(false)
+	key := int64(1)
+	await(t, "a call that Redis answers", func() bool {
+		failed := c.Stats()
+		key++
+		get(t, c, key)
+		now := c.Stats()
+		return now.RedisErrors == failed.RedisErrors && now.Bypasses == failed.Bypasses
+	})
+	close(slow)
+	before.Wait()
+	await(t, "the landing", func() bool { return c.Stats().Outdated == 1 })
+	if got, err := c.config.Redis.Exists(t.Context(), c.second.keys("1")[0]).Result(); got != 0 || err != nil {
+		t.Errorf("the old value is in Redis: %d, %v", got, err)
+	}
 }
 
 func TestDebtsEndWithTheLifeOfWhatIsOwed(t *testing.T) {

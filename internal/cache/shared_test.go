@@ -96,6 +96,9 @@ func TestASlowLoadPutsNothingOldBackIntoRedis(t *testing.T) {
 			await(t, "the landing", func() bool { return slow.Stats().Outdated == 1 })
 			wantGet(t, slow, key, "new")
 			wantLoads(t, from, 2)
+			if got := other.Stats(); got.LockWaits != 0 {
+				t.Errorf("who loads after the invalidation has waited: %+v", got)
+			}
 		}
 	})
 }
@@ -152,6 +155,9 @@ func TestADoubtedFlightIsKeptIfRedisConfirmsIt(t *testing.T) {
 		wantGet(t, c, 1, "new")
 		wantGet(t, c, 2, "value")
 		wantLoads(t, from, 3)
+		if got := c.Stats(); got.FirstHits != 1 || got.Outdated != 1 {
+			t.Errorf("stats: %+v", got)
+		}
 	})
 }
 
