@@ -72,7 +72,7 @@ func New[K comparable, V any](ctx context.Context, read Func[K, V], limit int) *
 	if limit <= 0 {
 		limit = Limit
 	}
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := context.WithCancel(ctx) //nolint:gosec // Close calls it
 	return &Loader[K, V]{read: read, limit: limit, ctx: ctx, end: end, known: map[K]*answer[V]{}}
 }
 

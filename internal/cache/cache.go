@@ -93,7 +93,7 @@ func New[K comparable, V any](config Config[K, V]) (*Cache[K, V], error) {
 	if c.first, err = otter.New(options); err != nil {
 		return nil, fmt.Errorf("make the first tier of %s: %w", config.Name, err)
 	}
-	c.base, c.end = context.WithCancel(context.Background())
+	c.base, c.end = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	if config.Redis != nil {
 		c.second = newSecond(config.tier(), &c.counts)
 		c.running.Go(func() { c.second.listen(c.base, c.hear, c.clear) })

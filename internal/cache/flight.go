@@ -86,7 +86,7 @@ func (c *Cache[K, V]) refresh(ctx context.Context, key K) { _, _, _ = c.board(ct
 func (c *Cache[K, V]) fly(ctx context.Context, key K, f *flight[V]) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.LoadLimit)
 	defer cancel()
-	defer context.AfterFunc(c.base, cancel)()
+	defer context.AfterFunc(c.base, cancel)() //nolint:contextcheck // Close ends what outlives its callers
 	e, became, err := c.fetch(ctx, key, f)
 
 	c.mu.Lock()
