@@ -107,7 +107,8 @@ func open(t testing.TB, from *source, adjust ...func(*textConfig)) *textCache {
 	return c
 }
 
-// process gives a cache as one of several processes that share a Redis, when it listens.
+// process gives a cache as one of several processes that share a Redis, when it
+// listens. Its limits do not end on a loaded machine, unless adjusted.
 func process(t testing.TB, url string, from *source, adjust ...func(*textConfig)) *textCache {
 	t.Helper()
 	client, err := Connect(url)
@@ -115,8 +116,15 @@ func process(t testing.TB, url string, from *source, adjust ...func(*textConfig)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	return listening(t, open(t, from, append([]func(*textConfig){with(client)}, adjust...)...))
+	return listening(t, open(t, from, append([]func(*textConfig){with(client), patient}, adjust...)...))
 }
+
+func patient(c *textConfig) {
+	c.RedisLimit, c.LockFor, c.LoadLimit = time.Minute, time.Minute, 2*time.Minute
+}
+
+// brisk is for tests in which Redis does not answer.
+func brisk(c *textConfig) { c.RedisLimit, c.RedisRest = 200*time.Millisecond, 20*time.Millisecond }
 
 func with(client redis.UniversalClient) func(*textConfig) {
 	return func(c *textConfig) { c.Redis = client }

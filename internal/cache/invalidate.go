@@ -68,8 +68,8 @@ func (c *Cache[K, V]) hear(text string) {
 		c.clear()
 		return
 	}
-	c.counts.add(Dropped)
 	c.drop(key)
+	c.counts.add(Dropped)
 }
 
 // invalidate tells Redis and, through it, the other processes. What cannot be

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -14,23 +13,21 @@ import (
 	"rowmill/internal/testdb"
 )
 
-func quick(c *textConfig) { c.RedisRest = 20 * time.Millisecond }
-
 func TestRedisGoesAndComesBack(t *testing.T) {
 	server := testdb.NewRedisServer(t)
 	from := newSource()
-	one, two := process(t, server.URL(), from, quick), process(t, server.URL(), from, quick)
+	one, two := process(t, server.URL(), from, brisk), process(t, server.URL(), from, brisk)
 	from.set(1, "old")
 	wantGet(t, one, 1, "old")
 	wantGet(t, two, 1, "old")
-	wantLoads(t, from, 1)
+	loads := from.count()
 
 	server.Stop()
 	for key := range int64(20) {
 		from.set(100+key, name(int(key)))
 		wantGet(t, one, 100+key, name(int(key)))
 	}
-	wantLoads(t, from, 21)
+	wantLoads(t, from, loads+20)
 	if got := one.Stats(); got.RedisErrors == 0 || got.LoadErrors != 0 {
 		t.Errorf("stats: %+v", got)
 	}
@@ -79,97 +76,6 @@ func TestALostSubscriptionEmptiesTheFirstTier(t *testing.T) {
 	wantGet(t, c, 1, "new")
 }
 
-// gate is a way to a Redis that can be closed: then it takes connections and
-// what is sent, and nothing comes back.
-type gate struct {
-	listener net.Listener
-	to       string
-	running  sync.WaitGroup
-
-	mu     sync.Mutex
-	closed bool
-	conns  []net.Conn
-}
-
-func newGate(t *testing.T, to string) *gate {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &gate{listener: l, to: to}
-	g.running.Go(g.accept)
-	t.Cleanup(func() {
-		_ = l.Close()
-		g.hangUp()
-		g.running.Wait()
-	})
-	return g
-}
-
-func (g *gate) accept() {
-	for {
-		in, err := g.listener.Accept()
-		if err != nil {
-			return
-		}
-		g.keep(in)
-		if g.to == "" {
-			continue
-		}
-		out, err := new(net.Dialer).DialContext(context.Background(), "tcp", g.to)
-		if err != nil {
-			_ = in.Close()
-			continue
-		}
-		g.keep(out)
-		g.running.Go(func() { g.pass(out, in) })
-		g.running.Go(func() { g.pass(in, out) })
-	}
-}
-
-func (g *gate) keep(c net.Conn) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.conns = append(g.conns, c)
-}
-
-func (g *gate) hangUp() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, c := range g.conns {
-		_ = c.Close()
-	}
-}
-
-func (g *gate) pass(to, from net.Conn) {
-	defer to.Close()
-	buffer := make([]byte, 1<<16)
-	for {
-		n, err := from.Read(buffer)
-		g.mu.Lock()
-		closed := g.closed
-		g.mu.Unlock()
-		if err != nil {
-			return
-		}
-		if closed {
-			continue
-		}
-		if _, err := to.Write(buffer[:n]); err != nil {
-			return
-		}
-	}
-}
-
-func (g *gate) set(closed bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.closed = closed
-}
-
-func (g *gate) url() string { return "redis://" + g.listener.Addr().String() }
-
 // A Redis that takes calls and never answers is asked once; then it rests.
 func TestASilentRedisIsAskedOnce(t *testing.T) {
 	from := newSource()
@@ -206,7 +112,7 @@ func TestASilentRedisCostsOneCallerItsLimit(t *testing.T) {
 		under += n
 		most = max(most, under)
 	}})
-	c := open(t, from, with(client), quick)
+	c := open(t, from, with(client), brisk)
 	get(t, c, 1) // from now on it is known to be silent
 	mu.Lock()
 	most = 0
@@ -250,32 +156,13 @@ func TestTheEndOfALoadIsNoFaultOfRedis(t *testing.T) {
 	}
 }
 
-type counting struct{ change func(int) }
-
-func (counting) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h counting) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() != "evalsha" {
-			return next(ctx, cmd)
-		}
-		h.change(1)
-		defer h.change(-1)
-		return next(ctx, cmd)
-	}
-}
-
-func (counting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
 // What Redis could not be told of is not taken from it, nor put into it, and it
 // is told when it answers again.
 func TestAnInvalidationThatRedisMissesIsOwed(t *testing.T) {
 	server := testdb.NewRedisServer(t)
 	way := newGate(t, server.Address())
 	from := newSource()
-	cut, other := process(t, way.url(), from, quick), process(t, server.URL(), from, quick)
+	cut, other := process(t, way.url(), from, brisk), process(t, server.URL(), from)
 	from.set(1, "old")
 	wantGet(t, cut, 1, "old")
 	wantGet(t, other, 1, "old")
@@ -311,7 +198,7 @@ func TestADoubtedFlightIsNotKeptIfRedisCannotConfirmIt(t *testing.T) {
 	server := testdb.NewRedisServer(t)
 	from := newSource()
 	from.set(1, "old")
-	c := process(t, server.URL(), from)
+	c := process(t, server.URL(), from, brisk)
 	server.Stop()
 	held := from.hold()
 	var before sync.WaitGroup
@@ -346,7 +233,7 @@ func TestADeadFlightStoresNothing(t *testing.T) {
 	way := newGate(t, server.Address())
 	from := newSource()
 	from.set(1, "old")
-	c := process(t, way.url(), from, quick)
+	c := process(t, way.url(), from, brisk)
 	c.second.life = -time.Hour
 	held := from.hold()
 	var before sync.WaitGroup
@@ -407,7 +294,7 @@ func TestACluster(t *testing.T) {
 		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Address()}, ContextTimeoutEnabled: true})
 		t.Cleanup(func() { _ = client.Close() })
 		c, err := New(Config[string, string]{
-			Name: "cluster", Keys: Texts(), Values: JSON[string](), Redis: client,
+			Name: "cluster", Keys: Texts(), Values: JSON[string](), Redis: client, RedisLimit: time.Minute, LockFor: time.Minute,
 			Load: func(ctx context.Context, key string) (string, bool, error) { return from.load(ctx, int64(len(key))) },
 		})
 		if err != nil {

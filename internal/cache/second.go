@@ -73,7 +73,7 @@ func (s *second) do(ctx context.Context, call func(context.Context) (any, error)
 		limited, cancel := context.WithTimeout(ctx, s.limit)
 		defer cancel()
 		got, err := call(limited)
-		if err != nil && ctx.Err() != nil {
+		if err != nil && over(ctx) {
 			return nil, fmt.Errorf("%w: %w", errLeft, err)
 		}
 		return got, err
@@ -85,6 +85,13 @@ func (s *second) do(ctx context.Context, call func(context.Context) (any, error)
 		s.counts.add(RedisError)
 	}
 	return got, err
+}
+
+// over reports whether ctx has ended; a connection's deadline may fire just before
+// the context that it comes from does.
+func over(ctx context.Context) bool {
+	deadline, bounded := ctx.Deadline()
+	return ctx.Err() != nil || bounded && !time.Now().Before(deadline)
 }
 
 func (s *second) run(ctx context.Context, script *redis.Script, keys []string, args ...any) (any, error) {
