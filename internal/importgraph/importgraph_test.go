@@ -72,6 +72,8 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/httpedge":           {"internal/fault", "gateway", "reservation"},
 		"internal/config":             {"export"},
 		"internal/embedded":           {"internal/fault"},
+		"internal/batch":              {"repository", "reservation"},
+		"internal/cache":              {"repository", "reservation", "internal/embedded"},
 		"internal/testdb":             {"repository"},
 		"internal/testoidc":           {"signin", "gateway"},
 		"signin":                      {"gateway", "audit", "repository", "internal/config"},
