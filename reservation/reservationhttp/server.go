@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"rowmill/internal/httpedge"
+	"rowmill/internal/telemetry"
 	"rowmill/reservation"
 )
 
@@ -23,9 +24,15 @@ type Config struct {
 	// WriteTimeout is how long a caller may take to accept a piece of an answer
 	// before its connection is cut and the statement behind it ended. 0: 30 s.
 	WriteTimeout time.Duration
+
+	Tracer         *telemetry.Tracer                                      // nil: requests are not recorded
+	Answered       func(operation string, status int, took time.Duration) // nil: requests are not counted
+	PageStatements func(n int64)                                          // of each page of rows; nil: not counted
 }
 
 type server struct {
+	hooks
+	tracer       *telemetry.Tracer
 	store        reservation.Store
 	token        httpedge.Token
 	logger       *slog.Logger
@@ -36,6 +43,8 @@ type server struct {
 // listener and shuts it down.
 func NewServer(config Config) *echo.Echo {
 	s := &server{
+		hooks:        hooks{config.Answered, config.PageStatements},
+		tracer:       config.Tracer,
 		store:        config.Store,
 		token:        httpedge.NewToken(config.Token),
 		logger:       cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
