@@ -7,11 +7,11 @@ import (
 	"rowmill/export"
 )
 
-// standingQuery reads only jobs that are alive, by the index over their status,
-// however many have ended.
+// standingQuery reads only jobs that are alive, however many have ended: the queues
+// are named for the sake of the index over queue and status.
 const standingQuery = "SELECT queue, COUNT(CASE WHEN status = ? AND run_at <= ? THEN 1 END), COUNT(CASE WHEN status = ? AND run_at > ? THEN 1 END)," +
 	" COUNT(CASE WHEN status = ? THEN 1 END), MIN(CASE WHEN status = ? THEN run_at END)" +
-	" FROM export_jobs WHERE status IN (?, ?) GROUP BY queue"
+	" FROM export_jobs WHERE queue IN (?, ?) AND status IN (?, ?) GROUP BY queue"
 
 // Standing counts the jobs that are alive, by queue, and the workers.
 func (j *Jobs) Standing(ctx context.Context, at time.Time) (export.Standing, error) {
@@ -21,7 +21,8 @@ func (j *Jobs) Standing(ctx context.Context, at time.Time) (export.Standing, err
 	}
 	s := export.Standing{Workers: workers.Alive, Queues: map[export.Queue]export.QueueStanding{}}
 	queued, running, now := string(export.Queued), string(export.Running), moment{at}
-	rows, err := j.db.rows(ctx, standingQuery, queued, now, queued, now, running, queued, queued, running)
+	rows, err := j.db.rows(ctx, standingQuery, queued, now, queued, now, running, queued,
+		string(export.QueueSmall), string(export.QueueLarge), queued, running)
 	if err != nil {
 		return export.Standing{}, mapError(ctx, "count the jobs", err)
 	}
@@ -34,7 +35,7 @@ func (j *Jobs) Standing(ctx context.Context, at time.Time) (export.Standing, err
 			return export.Standing{}, mapError(ctx, "count the jobs", err)
 		}
 		if q.Due > 0 {
-			q.Oldest = max(0, at.Sub(first.Time))
+			q.Oldest = max(0, at.Sub(first.Time)).Truncate(time.Microsecond)
 		}
 		s.Queues[export.Queue(queue)] = q
 	}

@@ -53,5 +53,8 @@ func identifier(word string) string {
 	if end >= 0 {
 		word = word[:end]
 	}
-	return strings.TrimLeft(word, "0123456789")
+	if word != "" && word[0] <= '9' {
+		return ""
+	}
+	return word
 }
