@@ -48,6 +48,7 @@ type house struct {
 	env               []string
 	apiURL, gateway   string
 	workers           []*process
+	all               []*process // that were ever started
 }
 
 // newHouse migrates the database and starts the reservation API and the gateway.
@@ -124,6 +125,7 @@ func (h *house) start(t *testing.T, args ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	h.all = append(h.all, p)
 	go p.read(stderr)
 	t.Cleanup(func() {
 		p.signal(t, syscall.SIGTERM)
