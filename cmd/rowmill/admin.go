@@ -51,7 +51,7 @@ func (a *app) adminChecks() map[string]func(context.Context) error {
 
 func (a *app) openAdmin(ctx context.Context) (err error) {
 	if a.cfg.Exports() {
-		a.metrics.Watch(a.jobs)
+		a.metrics.Watch(a.jobs, map[string]metrics.Check{"redis": a.queue.Ping, "files": a.files.Ping})
 	}
 	if a.cfg.AdminAddr == "" {
 		return nil

@@ -50,7 +50,10 @@ func (k fakeKept) Retain(context.Context, time.Time, int) (int, error) {
 func used(t *testing.T) *Metrics {
 	t.Helper()
 	m := New("1.2.3", slog.New(slog.DiscardHandler))
-	m.Watch(&fakeTable{standing: standing})
+	m.Watch(&fakeTable{standing: standing}, map[string]Check{
+		"redis": func(context.Context) error { return nil },
+		"files": func(context.Context) error { return errors.New("full") },
+	})
 	m.Pool("fetch", fakePool{})
 	m.PhaseEnded(export.PhaseFetch, time.Second)
 	m.RowsWritten(7)
@@ -120,7 +123,7 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 		`rowmill_build_info{version="1.2.3"} 1`, `rowmill_rows_written_total 7`, `rowmill_cells_lost_total{kind="cut"} 4`,
 		`rowmill_jobs{queue="large",state="queued"} 3`, `rowmill_jobs{queue="large",state="scheduled"} 1`, `rowmill_jobs{queue="large",state="running"} 2`,
 		`rowmill_jobs{queue="small",state="queued"} 0`, `rowmill_queue_age_seconds{queue="large"} 90`, `rowmill_queue_age_seconds{queue="small"} 0`,
-		`rowmill_workers 2`, `rowmill_scrape_ok{source="sql"} 1`, `rowmill_pool_slots{pool="fetch"} 8`, `rowmill_pool_taken{pool="fetch"} 5`,
+		`rowmill_workers 2`, `rowmill_scrape_ok{source="sql"} 1`, `rowmill_scrape_ok{source="redis"} 1`, `rowmill_scrape_ok{source="files"} 0`, `rowmill_pool_slots{pool="fetch"} 8`, `rowmill_pool_taken{pool="fetch"} 5`,
 		`rowmill_pool_waiting{pool="fetch"} 3`, `rowmill_jobs_ended_total{code="none",outcome="succeeded"} 1`, `rowmill_sweeper_actions_total{action="lost"} 2`,
 		`rowmill_sweeper_actions_total{action="expired"} 0`, `rowmill_retention_removed_total{kind="row-sets"} 5`,
 		`rowmill_http_request_seconds_count{operation="list-exports",status="200"} 1`, `rowmill_page_statements_bucket{le="6"} 1`, `rowmill_page_statements_bucket{le="5"} 0`,
@@ -145,7 +148,7 @@ func TestADeadDatabaseFailsNoScrape(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := New("1", slog.New(slog.DiscardHandler))
-				m.Watch(&fakeTable{standing: read})
+				m.Watch(&fakeTable{standing: read}, map[string]Check{"redis": func(context.Context) error { return nil }})
 				m.RowsWritten(3)
 				began := time.Now()
 				rec := httptest.NewRecorder()
@@ -154,7 +157,7 @@ func TestADeadDatabaseFailsNoScrape(t *testing.T) {
 					t.Errorf("the scrape takes %v", took)
 				}
 				body := rec.Body.String()
-				if rec.Code != 200 || !strings.Contains(body, "\nrowmill_scrape_ok{source=\"sql\"} 0\n") || !strings.Contains(body, "\nrowmill_rows_written_total 3\n") {
+				if rec.Code != 200 || !strings.Contains(body, "\nrowmill_scrape_ok{source=\"sql\"} 0\n") || !strings.Contains(body, "\nrowmill_rows_written_total 3\n") || !strings.Contains(body, "\nrowmill_scrape_ok{source=\"redis\"} 1\n") {
 					t.Errorf("%d:\n%s", rec.Code, body)
 				}
 				if strings.Contains(body, "rowmill_jobs{") || strings.Contains(body, "rowmill_workers ") {
@@ -169,7 +172,7 @@ func TestTheTableIsReadOnceInFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := &fakeTable{standing: standing}
 		m := New("1", slog.New(slog.DiscardHandler))
-		m.Watch(table)
+		m.Watch(table, nil)
 		for _, step := range []struct {
 			wait time.Duration
 			want int

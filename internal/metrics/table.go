@@ -24,12 +24,16 @@ const (
 	tableKept = 5 * time.Second
 )
 
-// Watch shows the job table from now on. It is read when somebody looks, at most
-// every five seconds and for at most two; while it cannot be read its metrics are
-// not there and rowmill_scrape_ok is 0.
-func (m *Metrics) Watch(t Table) {
-	m.registry.MustRegister(&tableCollector{table: t, now: time.Now, failed: func(err error) {
-		m.scrapeQuiet.Warn("the job table could not be read for the metrics", "error", err)
+// Check reports whether a server that the process needs answers.
+type Check = func(ctx context.Context) error
+
+// Watch shows the job table, and by name whether the other sources answer, from now
+// on. All are asked when somebody looks, at most every five seconds and for at most
+// two. While the table cannot be read its metrics are not there; rowmill_scrape_ok
+// says of each source, the table being "sql", whether it answers.
+func (m *Metrics) Watch(t Table, others map[string]Check) {
+	m.registry.MustRegister(&tableCollector{table: t, others: others, now: time.Now, failed: func(source string, err error) {
+		m.scrapeQuiet.Warn("a source could not be read for the metrics", "source", source, "error", err)
 	}})
 }
 
@@ -42,14 +46,18 @@ var (
 
 type tableCollector struct {
 	table  Table
+	others map[string]Check
 	now    func() time.Time
-	failed func(error)
+	failed func(source string, err error)
 
 	mu    sync.Mutex
 	until time.Time
 	last  export.Standing
-	err   error
+	ok    map[string]bool // by source
 }
+
+// sqlSource is the job table.
+const sqlSource = "sql"
 
 // Describe implements prometheus.Collector.
 func (c *tableCollector) Describe(to chan<- *prometheus.Desc) {
@@ -64,12 +72,17 @@ func (c *tableCollector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	s, err := c.read()
-	if err != nil {
-		gauge(okDesc, 0, "sql")
+	s, ok := c.read()
+	for source, well := range ok {
+		if well {
+			gauge(okDesc, 1, source)
+		} else {
+			gauge(okDesc, 0, source)
+		}
+	}
+	if !ok[sqlSource] {
 		return
 	}
-	gauge(okDesc, 1, "sql")
 	gauge(workersDesc, float64(s.Workers))
 	for _, q := range []export.Queue{export.QueueSmall, export.QueueLarge} {
 		w := s.Queues[q]
@@ -80,19 +93,42 @@ func (c *tableCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// read gives the standing, at most tableKept old. Those who come meanwhile wait for
-// the one who asks.
-func (c *tableCollector) read() (export.Standing, error) {
+// read gives the standing and which sources answered, at most tableKept old. Those
+// who come meanwhile wait for the one who asks.
+func (c *tableCollector) read() (export.Standing, map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now().Before(c.until) {
-		return c.last, c.err
+		return c.last, c.ok
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), tableTimeout)
 	defer cancel()
-	if c.last, c.err = c.table.Standing(ctx, c.now()); c.err != nil {
-		c.failed(c.err)
-	}
+	c.ask(ctx)
 	c.until = c.now().Add(tableKept)
-	return c.last, c.err
+	return c.last, c.ok
+}
+
+// ask asks all sources at once. What it gives out is not written again.
+func (c *tableCollector) ask(ctx context.Context) {
+	var mu sync.Mutex
+	ok := map[string]bool{}
+	answered := func(source string, err error) {
+		if err != nil {
+			c.failed(source, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		ok[source] = err == nil
+	}
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		standing, err := c.table.Standing(ctx, c.now())
+		answered(sqlSource, err)
+		c.last = standing
+	})
+	for source, check := range c.others {
+		asked.Go(func() { answered(source, check(ctx)) })
+	}
+	asked.Wait()
+	c.ok = ok
 }
