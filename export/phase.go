@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"log/slog"
 	"math/bits"
 	"sync"
 	"time"
@@ -40,9 +39,9 @@ func (a *attempt) enter(ctx context.Context, p Phase) context.Context {
 	a.leave(nil)
 	a.clock.enter(p)
 	a.rep.enter(p)
-	a.step = step{phase: p, began: a.cfg.Now()}
-	a.step.ctx, a.step.span = telemetry.Start(ctx, "export "+string(p), telemetry.Internal)
-	return a.step.ctx
+	ctx, span := telemetry.Start(ctx, "export "+string(p), telemetry.Internal)
+	a.step = step{ctx: ctx, phase: p, began: a.cfg.Now(), span: span}
+	return ctx
 }
 
 // leave ends the phase, if there is one. What it did is told unless it failed.
@@ -110,7 +109,7 @@ func (t *pageTracer) begin(ctx context.Context, rows int, now func() time.Time) 
 	began := now()
 	var span *telemetry.Span
 	if n <= tracedPages || bits.OnesCount(uint(n)) == 1 {
-		ctx, span = telemetry.Start(ctx, "fetch page", telemetry.Internal, slog.Int("page", n), slog.Int("rows", rows))
+		ctx, span = telemetry.Start(ctx, "fetch page", telemetry.Internal, telemetry.Number("page", n), telemetry.Number("rows", rows))
 	} else {
 		ctx = telemetry.Untraced(ctx)
 	}
@@ -132,13 +131,13 @@ func (t *pageTracer) end(took time.Duration, err error) {
 }
 
 // summary tells of all pages, those without a span too.
-func (t *pageTracer) summary() []slog.Attr {
+func (t *pageTracer) summary() []telemetry.Attr {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mean := time.Duration(0)
 	if t.ended > 0 {
 		mean = t.sum / time.Duration(t.ended)
 	}
-	return []slog.Attr{slog.Int("pages", t.ended), slog.Int("pages_failed", t.failed),
-		slog.Duration("page_seconds_mean", mean), slog.Duration("page_seconds_max", t.slowest)}
+	return []telemetry.Attr{telemetry.Number("pages", t.ended), telemetry.Number("pages_failed", t.failed),
+		telemetry.Seconds("page_seconds_mean", mean), telemetry.Seconds("page_seconds_max", t.slowest)}
 }

@@ -51,9 +51,9 @@ func TestTheSpansOfAJobAreFewWhateverItsPages(t *testing.T) {
 	end(errors.New("broken"))
 	got := map[string]string{}
 	for _, a := range pages.summary() {
-		got[a.Key] = a.Value.String()
+		got[string(a.Key)] = a.Value.String()
 	}
-	wanted := map[string]string{"pages": "1001", "pages_failed": "1", "page_seconds_mean": "500ms", "page_seconds_max": "1s"}
+	wanted := map[string]string{"pages": "1001", "pages_failed": "1", "page_seconds_mean": "0.5", "page_seconds_max": "1"}
 	if diff := cmp.Diff(wanted, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

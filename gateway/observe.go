@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -59,7 +58,7 @@ func (s *Server) enter(c echo.Context, operation string) (context.Context, *tele
 	}
 	return tracer.Enter(r.Context(), r.Header.Get("traceparent"), telemetry.Entry{
 		Name: strings.TrimSpace(methodOf(r) + " " + route), Kind: telemetry.ServerSide, Always: placing[operation],
-		Attrs: []slog.Attr{slog.String("http.request.method", methodOf(r)), slog.String("http.route", route), slog.String("rowmill.operation", operation)},
+		Attrs: []telemetry.Attr{telemetry.Text("http.request.method", methodOf(r)), telemetry.Text("http.route", route), telemetry.Text("rowmill.operation", operation)},
 	})
 }
 
@@ -75,7 +74,7 @@ func methodOf(r *http.Request) string {
 // answered ends the call's span and counts the call.
 func (s *Server) answered(c echo.Context, span *telemetry.Span, operation string, took time.Duration) {
 	status := c.Response().Status
-	span.Set(slog.Int("http.response.status_code", status))
+	span.Set(telemetry.Number("http.response.status_code", status))
 	if status >= http.StatusInternalServerError {
 		span.Fail(http.StatusText(status))
 	}

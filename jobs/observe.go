@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"rowmill/export"
@@ -49,9 +48,9 @@ func endOf(v verdict, err error) (outcome, code string) {
 // attemptSpan is the span of an attempt. An export is always traced, also one that
 // was ordered before there were traces.
 func attemptSpan(j export.Job) telemetry.Entry {
-	return telemetry.Entry{Name: "export attempt", Kind: telemetry.Consumer, Always: true, Attrs: []slog.Attr{
-		slog.String("messaging.system", "asynq"), slog.String("messaging.destination.name", queueName(j.Queue)),
-		slog.String("rowmill.job_id", j.ID), slog.Int("rowmill.attempt", j.Attempt), slog.Int("rowmill.failures", j.Failures),
+	return telemetry.Entry{Name: "export attempt", Kind: telemetry.Consumer, Always: true, Attrs: []telemetry.Attr{
+		telemetry.Text("messaging.system", "asynq"), telemetry.Text("messaging.destination.name", queueName(j.Queue)),
+		telemetry.Text("rowmill.job_id", j.ID), telemetry.Number("rowmill.attempt", j.Attempt), telemetry.Number("rowmill.failures", j.Failures),
 	}}
 }
 
@@ -59,7 +58,7 @@ func attemptSpan(j export.Job) telemetry.Entry {
 func (w *Worker) ended(span *telemetry.Span, v verdict, err error) (outcome string) {
 	outcome, code := endOf(v, err)
 	w.cfg.Ended.tell(outcome, code)
-	span.Set(slog.String("rowmill.outcome", outcome), slog.String("rowmill.code", code))
+	span.Set(telemetry.Text("rowmill.outcome", outcome), telemetry.Text("rowmill.code", code))
 	if v.why != nil {
 		span.Fail(code)
 	}

@@ -75,7 +75,7 @@ func TestAnAttemptIsCountedAndTraced(t *testing.T) {
 	}
 	said := map[string]string{}
 	for _, a := range spans[0].Attributes() {
-		said[string(a.Key)] = a.Value.Emit()
+		said[string(a.Key)] = a.Value.String()
 	}
 	if said["rowmill.job_id"] != "a" || said["rowmill.attempt"] != "1" || said["rowmill.outcome"] != "succeeded" {
 		t.Errorf("the span says %v", said)

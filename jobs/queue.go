@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
@@ -64,7 +63,7 @@ func (q *Queue) Enqueue(ctx context.Context, j export.Job) error {
 
 // send is Enqueue that tells whether there was no such task.
 func (q *Queue) send(ctx context.Context, j export.Job) (sent bool, err error) {
-	ctx, span := telemetry.Start(ctx, "send "+queueName(j.Queue), telemetry.Producer, slog.Int("attempt", j.Attempt+1))
+	ctx, span := telemetry.Start(ctx, "send "+queueName(j.Queue), telemetry.Producer, telemetry.Number("attempt", j.Attempt+1))
 	defer func() { span.End(err) }()
 	task, err := newRunTask(j)
 	if err != nil {

@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 
 	"rowmill/internal/telemetry"
@@ -17,7 +16,7 @@ func statement(ctx context.Context, query string) (context.Context, *telemetry.S
 	if span != nil {
 		verb, table := summary(query)
 		span.Rename(strings.TrimSpace(verb + " " + table))
-		span.Set(slog.String("db.operation.name", verb), slog.String("db.collection.name", table))
+		span.Set(telemetry.Text("db.operation.name", verb), telemetry.Text("db.collection.name", table))
 	}
 	return ctx, span
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -117,7 +118,7 @@ func TestPrometheusOwnLinterFindsNothing(t *testing.T) {
 func TestWhatIsCountedIsShown(t *testing.T) {
 	m := used(t)
 	rec := httptest.NewRecorder()
-	m.Handler().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+	m.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	lines := strings.Split(rec.Body.String(), "\n")
 	for _, want := range []string{
 		`rowmill_build_info{version="1.2.3"} 1`, `rowmill_rows_written_total 7`, `rowmill_cells_lost_total{kind="cut"} 4`,
@@ -152,7 +153,7 @@ func TestADeadDatabaseFailsNoScrape(t *testing.T) {
 				m.RowsWritten(3)
 				began := time.Now()
 				rec := httptest.NewRecorder()
-				m.Handler().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+				m.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 				if took := time.Since(began); took > tableTimeout {
 					t.Errorf("the scrape takes %v", took)
 				}

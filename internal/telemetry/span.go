@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -43,12 +44,24 @@ type Tracer struct{ tracer trace.Tracer }
 // NewTracer returns a tracer whose spans go to the provider.
 func NewTracer(p trace.TracerProvider) *Tracer { return &Tracer{p.Tracer(scope)} }
 
+// Attr is what a span says of itself, by a name of OpenTelemetry's or of ours.
+type Attr = attribute.KeyValue
+
+// Text is an attribute of one of few texts, or an id.
+func Text(key, value string) Attr { return attribute.String(key, value) }
+
+// Number is an attribute that counts.
+func Number[N int | int64](key string, n N) Attr { return attribute.Int64(key, int64(n)) }
+
+// Seconds is an attribute that measures time.
+func Seconds(key string, d time.Duration) Attr { return attribute.Float64(key, d.Seconds()) }
+
 // Entry is a span that begins where work comes into the process.
 type Entry struct {
 	Name   string
 	Kind   Kind
 	Always bool // its trace is kept whatever the ratio
-	Attrs  []slog.Attr
+	Attrs  []Attr
 }
 
 // Enter goes on with the trace of a W3C traceparent, or begins one if that is
@@ -58,7 +71,7 @@ func (t *Tracer) Enter(ctx context.Context, traceparent string, e Entry) (contex
 		return WithTraceParent(ctx, traceparent), nil
 	}
 	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
-	attrs := attributes(e.Attrs)
+	attrs := slices.Clone(e.Attrs)
 	if e.Always {
 		attrs = append(attrs, attribute.Bool(AlwaysSampled, true))
 	}
@@ -68,12 +81,12 @@ func (t *Tracer) Enter(ctx context.Context, traceparent string, e Entry) (contex
 
 // Start begins a span below the one of ctx. Where that is not recorded, or there
 // is none, it costs nothing and gives ctx and nil, which has Span's methods.
-func Start(ctx context.Context, name string, kind Kind, attrs ...slog.Attr) (context.Context, *Span) {
+func Start(ctx context.Context, name string, kind Kind, attrs ...Attr) (context.Context, *Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
 		return ctx, nil
 	}
-	ctx, s := parent.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithSpanKind(spanKinds[kind]), trace.WithAttributes(attributes(attrs)...))
+	ctx, s := parent.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithSpanKind(spanKinds[kind]), trace.WithAttributes(attrs...))
 	return ctx, &Span{s}
 }
 
@@ -89,9 +102,9 @@ func Untraced(ctx context.Context) context.Context {
 type Span struct{ span trace.Span }
 
 // Set adds attributes.
-func (s *Span) Set(attrs ...slog.Attr) {
+func (s *Span) Set(attrs ...Attr) {
 	if s != nil {
-		s.span.SetAttributes(attributes(attrs)...)
+		s.span.SetAttributes(attrs...)
 	}
 }
 
@@ -145,23 +158,4 @@ func errorType(err error) string {
 		}
 		err = inner
 	}
-}
-
-func attributes(attrs []slog.Attr) []attribute.KeyValue {
-	out := make([]attribute.KeyValue, len(attrs), len(attrs)+1)
-	for i, a := range attrs {
-		switch v := a.Value.Resolve(); v.Kind() {
-		case slog.KindInt64:
-			out[i] = attribute.Int64(a.Key, v.Int64())
-		case slog.KindFloat64:
-			out[i] = attribute.Float64(a.Key, v.Float64())
-		case slog.KindBool:
-			out[i] = attribute.Bool(a.Key, v.Bool())
-		case slog.KindDuration:
-			out[i] = attribute.Float64(a.Key, v.Duration().Seconds())
-		default:
-			out[i] = attribute.String(a.Key, v.String())
-		}
-	}
-	return out
 }

@@ -60,7 +60,7 @@ func Open(ctx context.Context, c Config) (*telemetry.Tracer, func() error, error
 		sdktrace.WithResource(resourceOf(ctx, c)),
 	)
 	closeAll := func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout) // the process's own has ended by then
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
 			quiet.Handle(err) // traces that are lost fail nothing

@@ -3,7 +3,6 @@ package reservationhttp
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -26,7 +25,7 @@ var calls = map[string]string{
 // observe begins the span of a try and gives what ends it.
 func (c *Client) observe(ctx context.Context, path string) (context.Context, func(error)) {
 	began := time.Now()
-	ctx, span := telemetry.Start(ctx, "POST "+path, telemetry.ClientSide, slog.String("http.request.method", http.MethodPost), slog.String("url.template", path))
+	ctx, span := telemetry.Start(ctx, "POST "+path, telemetry.ClientSide, telemetry.Text("http.request.method", http.MethodPost), telemetry.Text("url.template", path))
 	return ctx, func(err error) {
 		outcome := outcomeOf(ctx, err)
 		if c.config.Called != nil {
@@ -71,15 +70,15 @@ func (s *server) enter(c echo.Context) (context.Context, *telemetry.Span) {
 	if calls[c.Path()] == "" || c.Path() == pathLive {
 		tracer = nil
 	}
-	return tracer.Enter(req.Context(), req.Header.Get("traceparent"), telemetry.Entry{Name: req.Method + " " + c.Path(), Kind: telemetry.ServerSide, Attrs: []slog.Attr{
-		slog.String("http.request.method", req.Method), slog.String("http.route", c.Path()),
+	return tracer.Enter(req.Context(), req.Header.Get("traceparent"), telemetry.Entry{Name: req.Method + " " + c.Path(), Kind: telemetry.ServerSide, Attrs: []telemetry.Attr{
+		telemetry.Text("http.request.method", req.Method), telemetry.Text("http.route", c.Path()),
 	}})
 }
 
 // answered ends a request's span and counts it.
 func (s *server) answered(c echo.Context, span *telemetry.Span, statements int64, took time.Duration) {
 	status, call := c.Response().Status, calls[c.Path()]
-	span.Set(slog.Int("http.response.status_code", status), slog.Int64("rowmill.statements", statements))
+	span.Set(telemetry.Number("http.response.status_code", status), telemetry.Number("rowmill.statements", statements))
 	if status >= 500 {
 		span.Fail(http.StatusText(status))
 	}
