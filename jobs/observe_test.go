@@ -1,10 +1,13 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -145,4 +148,39 @@ func TestAWorkerBeatsWhileItsLoopDoes(t *testing.T) {
 	beats(true, "at the end of its time")
 	now = now.Add(time.Second)
 	beats(false, "when it has been silent")
+}
+
+// The log tells each attempt and what became of it, with the job, the attempt and the trace.
+func TestTheLogTellsWhatBecomesOfAnAttempt(t *testing.T) {
+	h := newHouse(t, job("a", export.QueueSmall))
+	var lines bytes.Buffer
+	var lock sync.Mutex
+	stop := h.start(t, WorkerConfig{MaxFailures: 2, Logger: telemetry.NewLogger(locked{&lock, &lines}, "json", 0),
+		Runner: runner(func(context.Context, export.Job) error { return fault.New(fault.Unavailable, "Away.") })})
+	h.enqueue(t, h.board.get("a"))
+	h.board.await(t, "a", status(export.Failed))
+	stop()
+	var story []string
+	for line := range strings.Lines(lines.String()) {
+		var said struct {
+			Msg, Outcome, Code string
+			Attempt            int
+			JobID              string `json:"job_id"`
+			TraceID            string `json:"trace_id"`
+		}
+		if err := json.Unmarshal([]byte(line), &said); err != nil {
+			t.Fatal(err)
+		}
+		if said.JobID != "a" {
+			continue
+		}
+		if said.TraceID != "0af7651916cd43dd8448eb211c80319c" {
+			t.Errorf("a line is of another trace: %s", line)
+		}
+		story = append(story, strings.TrimSpace(fmt.Sprint(said.Attempt, " ", said.Msg, " ", said.Outcome, said.Code)))
+	}
+	want := []string{"1 attempt started", "1 attempt goes back to the queue retried", "2 attempt started", "2 job failed unavailable"}
+	if diff := cmp.Diff(want, story); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
