@@ -49,6 +49,7 @@ type house struct {
 	program           string // what runs; empty: the product as it is built here
 	apiURL, gateway   string
 	workers           []*process
+	all               []*process // that were ever started
 }
 
 // path gives the program that runs.
@@ -137,6 +138,7 @@ func (h *house) start(t *testing.T, args ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	h.all = append(h.all, p)
 	go p.read(stderr)
 	t.Cleanup(func() {
 		p.signal(t, syscall.SIGTERM)

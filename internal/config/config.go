@@ -1,7 +1,7 @@
 // Package config is what can be set of a process that serves, from flags and
 // ROWMILL_* variables, with its defaults and its bounds. The tools' own flags stand
 // with their commands; no other package reads the environment, but that the AWS
-// SDK finds its credentials there.
+// SDK finds its credentials there, and OpenTelemetry's its collector (OTEL_*).
 package config
 
 import (
@@ -33,7 +33,7 @@ type Config struct {
 	GatewayAddr      string   `name:"gateway-addr" env:"ROWMILL_GATEWAY_ADDR" default:"127.0.0.1:8080" help:"Where the public API listens; port 0 takes a free one."`
 	ReservationsAddr string   `name:"reservations-addr" env:"ROWMILL_RESERVATIONS_ADDR" default:"127.0.0.1:8081" help:"Where the internal reservation API listens. Not for the public."`
 	ReservationsURL  string   `name:"reservations-url" env:"ROWMILL_RESERVATIONS_URL" help:"Where the internal reservation API is found; empty: in this process."`
-	AdminAddr        string   `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez, /readyz and /debug/pprof of this process listen, whatever its roles; empty: nowhere. Not for the public."`
+	AdminAddr        string   `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez, /readyz, /metrics and /debug/pprof of this process listen, whatever its roles; empty: nowhere. Not for the public."`
 	BaseURL          string   `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it, put before the links it gives; empty: links are paths."`
 	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
 
@@ -82,6 +82,8 @@ type Config struct {
 	TimeZone string `name:"time-zone" env:"ROWMILL_TIME_ZONE" default:"Asia/Seoul" help:"Time zone of a file whose request names none."`
 	Language string `name:"language" env:"ROWMILL_LANGUAGE" default:"en" help:"Language of a file whose request names none: en or ko."`
 
+	TraceRatio float64 `name:"trace-ratio" env:"ROWMILL_TRACE_RATIO" default:"0.05" help:"Part of the traces that are sent, 0 to 1, of those that no export began; exports' are all sent. Only with OTEL_EXPORTER_OTLP_ENDPOINT."`
+
 	LogFormat string `name:"log-format" env:"ROWMILL_LOG_FORMAT" default:"text" help:"text or json."`
 	LogLevel  string `name:"log-level" env:"ROWMILL_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 }
@@ -119,6 +121,9 @@ func (c *Config) Check() error {
 	p.origins(c)
 	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "" || c.TimeZone == "Local" {
 		p.add("time-zone", "%q is not a known IANA time zone, like Asia/Seoul", c.TimeZone)
+	}
+	if !(c.TraceRatio >= 0 && c.TraceRatio <= 1) { // NaN is neither
+		p.add("trace-ratio", "%v is not between 0 and 1", c.TraceRatio)
 	}
 	p.oneOf("language", c.Language, "en", "ko")
 	p.oneOf("log-format", c.LogFormat, "text", "json")

@@ -69,6 +69,8 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/table":              {"internal/fault"},
 		"internal/pool":               {"export"},
 		"internal/telemetry":          {"internal/fault"},
+		"internal/metrics":            {"repository", "jobs", "internal/pool"},
+		"internal/tracing":            {"internal/config", "export"},
 		"internal/httpedge":           {"internal/fault", "gateway", "reservation"},
 		"internal/config":             {"export"},
 		"internal/embedded":           {"internal/fault"},

@@ -30,6 +30,16 @@ func (p *Pool) Limit() int {
 	return p.limit
 }
 
+// Usage gives how many calls may run at once now, how many do, and how many wait.
+func (p *Pool) Usage() (limit, taken, waiting int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.waiting {
+		waiting += len(l.waiters)
+	}
+	return p.limit, p.taken, waiting
+}
+
 // Lane is one user of a pool. Free slots go round the lanes that wait, so a job
 // of many pages cannot starve a job of few.
 type Lane struct {

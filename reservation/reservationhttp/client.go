@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/propagation"
-
 	"rowmill/internal/fault"
 	"rowmill/internal/httpedge"
+	"rowmill/internal/telemetry"
 )
 
 // ClientConfig is what a client needs. Zero durations and counts stand for the
@@ -24,6 +23,7 @@ type ClientConfig struct {
 	Token   string       // the service token
 	HTTP    *http.Client // nil: one of the client's own, which Close ends
 	Logger  *slog.Logger // nil: retries are not logged
+	Called  Called       // nil: calls are not counted
 
 	Attempts int           // tries of a call in all; 0: 5
 	Timeout  time.Duration // of one try of a batch or a list, its answer read; 0: 30 s
@@ -101,7 +101,9 @@ func (c *Client) Close() {
 type reader func(body io.Reader, header http.Header) error
 
 // try makes one call.
-func (c *Client) try(ctx context.Context, path string, body []byte, read reader) error {
+func (c *Client) try(ctx context.Context, path string, body []byte, read reader) (err error) {
+	ctx, end := c.observe(ctx, path)
+	defer func() { end(err) }()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.BaseURL+path, bytes.NewReader(body))
 	if err != nil {
 		return fault.Wrap(err, fault.Internal, "The address of the reservation API is not valid.")
@@ -109,7 +111,9 @@ func (c *Client) try(ctx context.Context, path string, body []byte, read reader)
 	req.Header.Set("Authorization", "Bearer "+c.config.Token)
 	req.Header.Set("Content-Type", typeJSON)
 	req.Header.Set("Accept", typeRows+", "+typeJSON+", "+httpedge.ProblemMedia)
-	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(req.Header))
+	if parent := telemetry.TraceParent(ctx); parent != "" {
+		req.Header.Set("Traceparent", parent)
+	}
 	res, err := c.http.Do(req)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"rowmill/internal/httpedge"
+	"rowmill/internal/telemetry"
 	"rowmill/reservation"
 )
 
@@ -26,9 +27,15 @@ type Config struct {
 
 	Capacity Capacity
 	OnShed   func(class string) // is told of each call that is turned away; nil: nobody is. Must not block
+
+	Tracer         *telemetry.Tracer                                      // nil: requests are not recorded
+	Answered       func(operation string, status int, took time.Duration) // nil: requests are not counted
+	PageStatements func(n int64)                                          // of each page of rows; nil: not counted
 }
 
 type server struct {
+	hooks
+	tracer       *telemetry.Tracer
 	store        reservation.Store
 	token        httpedge.Token
 	logger       *slog.Logger
@@ -39,6 +46,8 @@ type server struct {
 // listener and shuts it down.
 func NewServer(config Config) *echo.Echo {
 	s := &server{
+		hooks:        hooks{config.Answered, config.PageStatements},
+		tracer:       config.Tracer,
 		store:        config.Store,
 		token:        httpedge.NewToken(config.Token),
 		logger:       cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
