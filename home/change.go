@@ -23,6 +23,8 @@ const (
 	MaxTitle    = 255 // characters
 	MaxPosition = 1_000_000
 	MaxProducts = 200
+
+	firstYear, lastYear = 1970, 9999 // which both engines keep, and sort as text
 )
 
 // Change is a section as it is to be: all but its kind.
@@ -48,6 +50,11 @@ func (c Change) Check() error {
 	}
 	if !c.From.IsZero() && !c.Until.IsZero() && !c.From.Before(c.Until) {
 		bad("visible_until", "is not after visible_from")
+	}
+	for name, t := range map[string]time.Time{"visible_from": c.From, "visible_until": c.Until} {
+		if year := t.UTC().Year(); !t.IsZero() && (year < firstYear || year > lastYear) {
+			bad(name, "is not in the years %d to %d", firstYear, lastYear)
+		}
 	}
 	if len(c.ProductIDs) > MaxProducts {
 		bad("product_ids", "%d products; at most %d can be shown", len(c.ProductIDs), MaxProducts)

@@ -57,7 +57,7 @@ func (f databaseFlags) load(ctx context.Context, s streams, src *ingest.Source, 
 	return loadInto(ctx, s, repository.NewLoader(db), src, total)
 }
 
-// loadInto loads with a progress bar, makes up a home board, and says what came in.
+// loadInto loads with a progress bar, says what came in, and makes up a home board.
 func loadInto(ctx context.Context, s streams, store boardStore, src *ingest.Source, total int64) error {
 	bar := newProgress(s.err, "import", total)
 	report, err := ingest.Run(ctx, store, src, bar.set)
@@ -66,12 +66,12 @@ func loadInto(ctx context.Context, s streams, store boardStore, src *ingest.Sour
 		return err
 	}
 	bar.finish(report.Rows)
-	if err := loadHome(ctx, s, store, src); err != nil {
-		return err
-	}
 	_, err = fmt.Fprintf(s.out, "imported %d reservations: %d checked out, %d canceled, %d no-shows; payments of %s EUR\n", report.Rows,
 		report.Statuses[reservation.CheckedOut], report.Statuses[reservation.Canceled], report.Statuses[reservation.NoShow], decimal(report.AmountMinor))
-	return err
+	if err != nil {
+		return err
+	}
+	return loadHome(ctx, s, store, src)
 }
 
 // decimal writes hundredths as a decimal number.

@@ -34,7 +34,7 @@ func TestPagesOfTheBackofficeAreSmallAndOpenToEverybody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := browser.New(t, o)
 			b.signIn(p, "admin", "/reservations")
-			for _, path := range []string{"/reservations", "/reservations?status=Canceled&_sort=check_in&_order=desc", "/reservations/1", "/exports", "/audit"} {
+			for _, path := range []string{"/home", "/reservations", "/reservations?status=Canceled&_sort=check_in&_order=desc", "/reservations/1", "/exports", "/audit"} {
 				t.Run(path, func(t *testing.T) { isSound(t, p, b.url+path) })
 			}
 		})
