@@ -3,6 +3,7 @@ package home_test
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"time"
 
@@ -171,6 +172,27 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 			}
 			return board(t, service).Sections[0].Title == "without Redis" && told[i].count(cache.SecondHit) > before[i]
 		})
+	}
+}
+
+// A Redis that takes connections and never answers is given up within the limit.
+func TestASilentRedisHoldsNobodyUp(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := &events{}
+	service := open(t, newStore(), func(c *home.Config) {
+		c.RedisURL, c.Observe, c.Limit = "redis://"+silent.Addr().String(), told.add, 10*time.Second
+	})
+	if diff := cmp.Diff(shown, board(t, service)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if told.count(cache.RedisError) == 0 {
+		t.Error("nothing tells that Redis does not answer")
+	}
+	if err := silent.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"rowmill/web"
 )
 
-var everyPage = []string{"/reservations", "/reservations?check_in_gte=x", "/reservations/4711", "/reservations/x", "/exports", "/audit", "/audit?reservation=1", "/about"}
+var everyPage = []string{"/reservations", "/reservations?check_in_gte=x", "/reservations/4711", "/reservations/x", "/exports", "/home", "/audit", "/audit?reservation=1", "/about"}
 
 func TestStrangersAreLedToTheSignIn(t *testing.T) {
 	w := newWorld(t, nil)
