@@ -179,7 +179,7 @@ func (a *app) openGateway(ctx context.Context) error {
 	}
 	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
 		Pages: pages, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
-		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
+		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs).Bounded(boundsOf(a.cfg)), Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
 		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
 		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
