@@ -29,6 +29,15 @@ func (j *Jobs) nextTurn(ctx context.Context, requestedBy string, q export.Queue)
 // byTurn is the order in which the jobs of a queue run.
 const byTurn = "turn, created_at, id"
 
+// inTurn names the index that gives the order. Where few jobs are due the engines would
+// rather find those and sort them, which they also do where ten thousand have become due.
+func (j *Jobs) inTurn() string {
+	if j.db.sqlite {
+		return "INDEXED BY export_jobs_by_queue_status_turn "
+	}
+	return "FORCE INDEX (export_jobs_by_queue_status_turn) "
+}
+
 // Candidates that one look gives, and how often a claim looks. More workers than
 // candidates may race for the same; each look that ends without a job means that
 // so many others have got one.
@@ -42,7 +51,7 @@ const (
 // once, and each gets another job.
 func (j *Jobs) ClaimNext(ctx context.Context, q export.Queue, worker string, at, leaseUntil time.Time) (export.Job, error) {
 	for range claimLooks {
-		next, err := j.find(ctx, "WHERE queue = ? AND status = ? AND run_at <= ? ORDER BY "+byTurn+" LIMIT ?",
+		next, err := j.find(ctx, j.inTurn()+"WHERE queue = ? AND status = ? AND run_at <= ? ORDER BY "+byTurn+" LIMIT ?",
 			string(q), string(export.Queued), moment{at}, claimCandidates)
 		if err != nil {
 			return export.Job{}, err
