@@ -185,8 +185,9 @@ func (a *app) openGateway(ctx context.Context) error {
 	}
 	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
 		Pages: pages, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
-		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client.Impatient(), Files: a.files, Datasets: []export.Dataset{a.dataset()},
-		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
+		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs).Bounded(boundsOf(a.cfg)), Board: a.jobs, Queue: a.queue, Reservations: a.client.Impatient(), Files: a.files, Datasets: []export.Dataset{a.dataset()},
+		Refused: a.metrics.OrderRefused,
+		Audit:   repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
 		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log, Tracer: a.tracer, Answered: a.metrics.Request,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
 	})
@@ -263,7 +264,7 @@ func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	})
 	a.worker.Store(worker)
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
-		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+		Table: a.jobs, Backlog: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
 		Audit: []jobs.Kept{a.metrics.Retained("audit-events", repository.NewAudit(a.db)), a.metrics.Retained("row-sets", repository.NewRowSets(a.db))}, AuditRetention: a.cfg.AuditRetention,
 		Did: a.metrics.Swept, Ended: a.metrics.JobEnded,
 	})

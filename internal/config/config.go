@@ -62,6 +62,8 @@ type Config struct {
 	SmallRows    int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
 	MaxUserJobs  int           `name:"max-jobs-per-user" env:"ROWMILL_MAX_JOBS_PER_USER" default:"5" help:"Exports of one user that may wait or run at once; 0: no bound."`
 	MaxRows      int64         `name:"max-rows" env:"ROWMILL_MAX_ROWS" default:"0" help:"Most rows of one export, whoever asks; 0: no bound."`
+	QueuedJobs   int64         `name:"max-queued-jobs" env:"ROWMILL_MAX_QUEUED_JOBS" default:"20000" help:"Exports of all users that may wait or run at once; 0: no bound."`
+	QueuedRows   int64         `name:"max-queued-rows" env:"ROWMILL_MAX_QUEUED_ROWS" default:"50000000" help:"Rows of all exports that wait or run, as estimated; 0: no bound."`
 	CallRate     int           `name:"rate-per-second" env:"ROWMILL_RATE_PER_SECOND" default:"20" help:"Calls a second that a user may make in the long run; 0: no bound."`
 	CallBurst    int           `name:"rate-burst" env:"ROWMILL_RATE_BURST" default:"60" help:"Calls that a user may make at once."`
 	UserStreams  int           `name:"streams-per-user" env:"ROWMILL_STREAMS_PER_USER" default:"20" help:"Event streams that a user may have open; 0: no bound."`
@@ -219,7 +221,7 @@ func (p *problems) numbers(c *Config) {
 		{"encode-slots", int64(c.EncodeSlots), 0, 256},
 		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
 		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"max-jobs-per-user", int64(c.MaxUserJobs), 0, 1000},
-		{"max-rows", c.MaxRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
+		{"max-rows", c.MaxRows, 0, 1 << 40}, {"max-queued-jobs", c.QueuedJobs, 0, 1_000_000}, {"max-queued-rows", c.QueuedRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
 		{"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
 		{"api-max-pages", int64(c.APIPages), 1, 10_000}, {"api-max-snapshots", int64(c.APISnapshots), 1, 10_000}, {"api-max-reads", int64(c.APIReads), 1, 10_000},
 	} {
