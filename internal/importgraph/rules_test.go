@@ -58,7 +58,10 @@ var rules = map[string][]string{
 	"internal/embedded":  {},
 	"internal/testdb":    {},
 	"internal/testoidc":  {},
+	"internal/testproc":  {},
 	"internal/browser":   {"test/third_party/axecore"},
+
+	"test/chaos": {}, // all of it is tests, which see the product from outside
 
 	// Other people's work, for tests only.
 	"test/third_party/axecore": {},
@@ -95,6 +98,7 @@ var owners = map[string][]string{
 	"github.com/oauth2-proxy/mockoidc":  {"internal/testoidc"},
 	"github.com/chromedp/":              {"internal/browser"},
 	"net/http/httptest":                 {},
+	"github.com/Shopify/toxiproxy/":     {},
 	"golang.org/x/tools/go/packages":    {},
 	"github.com/RoaringBitmap/roaring/": {"export"},
 	"github.com/schollz/progressbar/":   {"cmd/rowmill"},

@@ -16,7 +16,7 @@ const onset = 2500 * time.Millisecond
 func TestChaosShort(t *testing.T) {
 	c := newCampaign(t, 4000)
 	for _, seed := range shortSeeds {
-		c.strike(t, seed, 0, 4, 4)
+		c.strike(t, seed, 0, 5, 6)
 	}
 	c.end(t)
 }

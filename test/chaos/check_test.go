@@ -148,14 +148,18 @@ func (c *campaign) nothingHeld(ctx context.Context) error {
 
 // noTasks is an error while Redis has a task that waits, is due later or was given
 // up. One of a killed worker stays active until asynq takes it for lost, a minute
-// later: it finds its attempt over.
+// later, and then comes again: it finds its attempt over.
 func (c *campaign) noTasks(context.Context) error {
+	return c.tasks(func(q *asynq.QueueInfo) int { return q.Pending + q.Scheduled + q.Archived })
+}
+
+func (c *campaign) tasks(count func(*asynq.QueueInfo) int) error {
 	i := asynq.NewInspectorFromRedisClient(c.keys)
 	queues, err := i.Queues()
-	for _, q := range queues {
-		info, of := i.GetQueueInfo(q)
-		if err = errors.Join(err, of); of == nil && info.Pending+info.Scheduled+info.Archived > 0 {
-			err = errors.Join(err, fmt.Errorf("%s has %d tasks pending, %d scheduled, %d archived", q, info.Pending, info.Scheduled, info.Archived))
+	for _, name := range queues {
+		q, of := i.GetQueueInfo(name)
+		if err = errors.Join(err, of); of == nil && count(q) > 0 {
+			err = errors.Join(err, fmt.Errorf("%s has %d tasks pending, %d active, %d scheduled, %d to be tried again, %d archived", name, q.Pending, q.Active, q.Scheduled, q.Retry, q.Archived))
 		}
 	}
 	return err

@@ -190,9 +190,12 @@ func (m *member) end(t *testing.T) {
 		t.Errorf("%s: %v", m.name, err)
 	}
 	if t.Failed() {
-		t.Logf("the log of %s ends:\n%s", m.name, tail(m.process.Log(), 60))
+		t.Logf("the log of %s ends:\n%s", m.name, tail(m.process.Log(), logTail))
 	}
 }
+
+// logTail is how many lines of a process's log a failed test shows.
+const logTail = 20
 
 func tail(text string, lines int) string {
 	all := strings.SplitAfter(text, "\n")

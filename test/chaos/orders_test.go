@@ -68,6 +68,7 @@ func (c *content) add(cells []string, minor string) error {
 			return err
 		}
 		c.Sum += n
+		minor = strconv.FormatInt(n, 10) // a file writes 0.50, which is 050
 	}
 	c.Rows = append(c.Rows, strings.Join(append(cells, minor), "|"))
 	return nil

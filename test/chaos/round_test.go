@@ -87,7 +87,7 @@ func (c *campaign) round(t *testing.T, name string, faults []fault, exports int)
 }
 
 // spread is the time between two orders of a round.
-const spread = 350 * time.Millisecond
+const spread = 500 * time.Millisecond
 
 // ordersOf gives a round's exports: one of each shape in turn, and one for each
 // fault that is a client's.
