@@ -6,8 +6,10 @@ import (
 	"time"
 )
 
-// Each of these seeds is one round of faults over exports.
-var shortSeeds = []uint64{1, 2, 3}
+// Each of these seeds is one round of faults over exports. Together they kill,
+// stop and restart a process of each role, SQL and Redis, cut an order and a
+// download, and let S3 fail.
+var shortSeeds = []uint64{28, 33, 46}
 
 // onset is the time in which a round's faults begin.
 const onset = 2500 * time.Millisecond

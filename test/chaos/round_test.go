@@ -43,6 +43,15 @@ type ordered struct {
 // newCampaign starts a house and exports each shape once, without a fault.
 func newCampaign(t *testing.T, rows int) *campaign {
 	t.Helper()
+	c := calm(t, rows)
+	c.round(t, "calm", nil, len(shapes))
+	c.measureIdle(t)
+	return c
+}
+
+// calm starts a house and reads what its exports must hold.
+func calm(t *testing.T, rows int) *campaign {
+	t.Helper()
 	c := &campaign{house: newHouse(t, rows), want: map[string]content{}, idle: map[string]goroutines{}}
 	for _, s := range shapes {
 		want, err := c.expected(t.Context(), s)
@@ -51,8 +60,6 @@ func newCampaign(t *testing.T, rows int) *campaign {
 		}
 		c.want[s.name] = want
 	}
-	c.round(t, "calm", nil, len(shapes))
-	c.measureIdle(t)
 	return c
 }
 
