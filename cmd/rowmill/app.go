@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -44,6 +45,7 @@ type app struct {
 
 	redisURL string
 	client   *reservationhttp.Client
+	now      func() time.Time // of the worker and its sweeper; nil: time.Now
 
 	gateway, reservations, admin *server
 	closers                      []func() error // run last to first
@@ -272,18 +274,18 @@ func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log,
 		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
 		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
-		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention,
+		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention, Now: a.now,
 	})
 	if err != nil {
 		return err
 	}
 	worker := jobs.NewWorker(jobs.WorkerConfig{
 		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: workerID(),
-		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
+		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures, Now: a.now,
 	})
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
 		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
-		FilesEvery: a.cfg.FilesEvery, FilesAge: a.cfg.FilesAge,
+		FilesEvery: a.cfg.FilesEvery, FilesAge: a.cfg.FilesAge, Now: a.now,
 		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db)}, AuditRetention: a.cfg.AuditRetention,
 	})
 	group.Go(func() error { return worker.Run(ctx) })

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/go-sql-driver/mysql" // the test looks into the database by itself
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 

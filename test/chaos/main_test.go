@@ -5,12 +5,16 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
 	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy's toxics log by themselves
+	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil { // that SQL was killed is known here
+		panic(err)
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if path, err := binary(); err == nil {
 			if err := os.RemoveAll(filepath.Dir(path)); err != nil {
