@@ -29,7 +29,7 @@ test: ## run all tests, with the race detector, on a throw-away MariaDB and Redi
 
 chaos: ## run exports under at least CHAOS_FAULTS (300) faults drawn from CHAOS_SEED (the time); the same seed gives the same faults
 	test/with-servers.sh $(GO) test -tags=chaos -count=1 -timeout=6h -v -run='^TestChaosLong$$' ./test/chaos \
-		-chaos.seed=$(CHAOS_SEED) -chaos.faults=$(CHAOS_FAULTS) -chaos.record=$(CHAOS_RECORD)
+		-chaos.seed=$(CHAOS_SEED) -chaos.faults=$(CHAOS_FAULTS) -chaos.record=$(abspath $(CHAOS_RECORD))
 
 fuzz: ## run each fuzz target for FUZZTIME (10m); PKG=./gateway runs some
 	test/fuzz.sh $(GO) $(FUZZTIME) $(PKG)

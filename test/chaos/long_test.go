@@ -33,17 +33,24 @@ func TestChaosLong(t *testing.T) {
 	}
 	fmt.Printf("chaos: seed %d\n", seed)
 	c := newCampaign(t, *chaosRows)
+	defer func() { c.tell(t, seed) }() // also when a round cannot be gone on from
 	for number := 0; c.record.count() < *chaosFaults; number++ {
 		c.strike(t, seed, number, longFaults, longExports)
 	}
 	c.queuesEmpty(t)
 	c.end(t)
+}
+
+// tell writes the campaign's record.
+func (c *campaign) tell(t *testing.T, seed uint64) {
+	t.Helper()
 	text := c.record.markdown(seed, c.found.found)
 	fmt.Println(text)
-	if *chaosRecord != "" {
-		if err := os.WriteFile(*chaosRecord, []byte(text), 0o600); err != nil {
-			t.Error(err)
-		}
+	if *chaosRecord == "" {
+		return
+	}
+	if err := os.WriteFile(*chaosRecord, []byte(text), 0o600); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -80,11 +80,11 @@ func (c *campaign) round(t *testing.T, name string, faults []fault, exports int)
 	lifted := c.befall(ctx, t, &clients, faults, began)
 	if err := clients.Wait(); err != nil {
 		c.found.add(t, "round %s: a client got nothing: %v", name, err)
-		return
+		t.FailNow()
 	}
 	if err := until(ctx, func() error { return c.allEnded(ctx) }); err != nil {
 		c.found.add(t, "round %s: jobs do not end: %v", name, err)
-		return
+		t.FailNow() // the next round would find them too
 	}
 	recovery := max(0, time.Since(lifted))
 	c.revive(ctx, t)
