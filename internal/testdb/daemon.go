@@ -78,10 +78,10 @@ func OwnRedis(t testing.TB) *Daemon {
 	})
 }
 
-// serverDir is like t.TempDir, whose names are too long for a socket.
+// serverDir is a directory like t.TempDir.
 func serverDir(t testing.TB, name string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "rowmill-"+name+"-")
+	dir, err := os.MkdirTemp("", "rowmill-"+name+"-") //nolint:usetesting // its names are too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}

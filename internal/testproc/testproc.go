@@ -26,7 +26,8 @@ func Build(main string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(dir, "rowmill")
-	if out, err := exec.Command("go", "build", "-o", path, main).CombinedOutput(); err != nil {
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", path, main) //nolint:gosec // a test's own package
+	if out, err := build.CombinedOutput(); err != nil {
 		return "", errors.Join(fmt.Errorf("build %s: %w: %s", main, err, out), os.RemoveAll(dir))
 	}
 	return path, nil
@@ -45,7 +46,8 @@ type Process struct {
 
 // Start starts the binary. Who starts it sees to its end.
 func Start(path string, env []string, args ...string) (*Process, error) {
-	p := &Process{cmd: exec.Command(path, args...), exited: make(chan struct{}), addrs: map[string]string{}, listen: make(chan struct{})}
+	p := &Process{exited: make(chan struct{}), addrs: map[string]string{}, listen: make(chan struct{})}
+	p.cmd = exec.CommandContext(context.Background(), path, args...) //nolint:gosec // what the test has built
 	p.cmd.Env = env
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
@@ -75,7 +77,11 @@ func (p *Process) keep(line []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.log.Write(line)
-	var said struct{ Msg, Server, Addr string }
+	var said struct {
+		Msg    string `json:"msg"`
+		Server string `json:"server"`
+		Addr   string `json:"addr"`
+	}
 	if json.Unmarshal(line, &said) == nil && said.Msg == "listening" {
 		p.addrs[said.Server] = said.Addr
 		close(p.listen)

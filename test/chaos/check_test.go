@@ -203,4 +203,4 @@ func (c *campaign) end(t *testing.T) {
 	}
 }
 
-func (c *campaign) ownClients() int { return int(c.keys.PoolStats().TotalConns) } //nolint:gosec // a handful
+func (c *campaign) ownClients() int { return int(c.keys.PoolStats().TotalConns) }

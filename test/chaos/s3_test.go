@@ -23,6 +23,7 @@ const bucket = "exports"
 type s3Server struct {
 	*httptest.Server
 	fault atomic.Value // kind
+	parts atomic.Int64 // of uploads in parts
 }
 
 func startS3(t *testing.T) *s3Server {
@@ -40,6 +41,9 @@ func startS3(t *testing.T) *s3Server {
 }
 
 func (s *s3Server) serve(w http.ResponseWriter, r *http.Request, inner http.Handler) {
+	if r.Method == http.MethodPut && r.URL.Query().Has("partNumber") {
+		s.parts.Add(1)
+	}
 	switch s.fault.Load().(kind) {
 	case storeErrors:
 		_, _ = io.Copy(io.Discard, r.Body)
