@@ -42,13 +42,14 @@ func OwnMySQL(t testing.TB) *Daemon {
 	data := filepath.Join(dir, "data")
 	install := exec.CommandContext(t.Context(), "mariadb-install-db", "--no-defaults", "--datadir="+data, "--user="+me.Username,
 		"--auth-root-authentication-method=normal", "--skip-test-db")
+	install.Env = append(os.Environ(), "TMPDIR="+dir) // a MariaDB that starts removes the others' temporary tables from a shared one
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("mariadb-install-db: %v: %s", err, out)
 	}
 	return own(t, dir, func(d *Daemon, port string) {
 		d.command = func() *exec.Cmd {
 			return exec.Command("mariadbd", "--no-defaults", "--user="+me.Username, "--datadir="+data, "--socket="+filepath.Join(dir, "s"),
-				"--pid-file="+filepath.Join(dir, "pid"), "--bind-address=127.0.0.1", "--port="+port, "--skip-name-resolve", "--character-set-server=utf8mb4",
+				"--pid-file="+filepath.Join(dir, "pid"), "--tmpdir="+dir, "--bind-address=127.0.0.1", "--port="+port, "--skip-name-resolve", "--character-set-server=utf8mb4",
 				"--max-connections=300", "--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync", "--innodb-log-file-size=64M", "--innodb-buffer-pool-size=128M")
 		}
 		c := mysql.NewConfig()
