@@ -15,7 +15,7 @@ import (
 var (
 	chaosSeed   = flag.Uint64("chaos.seed", 0, "seed of the faults; 0: the time")
 	chaosFaults = flag.Int("chaos.faults", 300, "least number of faults")
-	chaosRows   = flag.Int("chaos.rows", 40_000, "reservations; a whole wide export is then an upload in parts")
+	chaosRows   = flag.Int("chaos.rows", 70_000, "reservations; a whole wide export is then an upload in parts")
 	chaosRecord = flag.String("chaos.record", "", "file that the record is written to besides; empty: none")
 )
 
