@@ -160,7 +160,8 @@ var servers = map[string]string{"gateway": "gateway", "reservations": "reservati
 // start starts a process, as often as it takes: with its database away none stays.
 func (m *member) start(ctx context.Context) error {
 	return until(ctx, func() (err error) {
-		if m.process, err = testproc.Start(m.house.path, m.house.env(m.role, m.tmp), "serve", "--roles="+m.role); err != nil {
+		m.process, err = testproc.Start(m.house.path, m.house.env(m.role, m.tmp), "serve", "--roles="+m.role) //nolint:contextcheck // it outlives the start
+		if err != nil {
 			return err
 		}
 		if _, err = m.process.Addr(ctx, "admin"); err != nil {
