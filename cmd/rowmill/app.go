@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -46,6 +47,7 @@ type app struct {
 
 	redisURL string
 	client   *reservationhttp.Client
+	now      func() time.Time // of the worker and its sweeper; nil: time.Now
 
 	gateway, reservations, admin *server
 	closers                      []func() error // run last to first
@@ -252,19 +254,20 @@ func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	runner, err := export.NewRunner(export.Config{
 		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log, Measures: a.jobs,
 		Observer: a.metrics, Fetch: fetch, Encode: encode, Window: a.cfg.Window,
-		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention,
+		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention, Now: a.now,
 	})
 	if err != nil {
 		return err
 	}
 	worker := jobs.NewWorker(jobs.WorkerConfig{
 		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: workerID(),
-		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
+		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures, Now: a.now,
 		Tracer: a.tracer, Ended: a.metrics.JobEnded,
 	})
 	a.worker.Store(worker)
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
 		Table: a.jobs, Backlog: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+		FilesEvery: a.cfg.FilesEvery, FilesAge: a.cfg.FilesAge, Now: a.now,
 		Audit: []jobs.Kept{a.metrics.Retained("audit-events", repository.NewAudit(a.db)), a.metrics.Retained("row-sets", repository.NewRowSets(a.db))}, AuditRetention: a.cfg.AuditRetention,
 		Did: a.metrics.Swept, Ended: a.metrics.JobEnded,
 	})

@@ -73,6 +73,8 @@ type Config struct {
 	Lease        time.Duration `name:"lease" env:"ROWMILL_LEASE" default:"15s" help:"How long a silent worker keeps its job."`
 	ReportEvery  time.Duration `name:"report-every" env:"ROWMILL_REPORT_EVERY" default:"500ms" help:"Pace at which a running job writes down its progress and learns that it was canceled."`
 	SweepEvery   time.Duration `name:"sweep-every" env:"ROWMILL_SWEEP_EVERY" default:"5s" help:"Pace at which lost jobs and messages are looked for."`
+	FilesEvery   time.Duration `name:"files-every" env:"ROWMILL_FILES_EVERY" default:"10m" help:"Pace at which files without a job are looked for."`
+	FilesAge     time.Duration `name:"files-age" env:"ROWMILL_FILES_AGE" default:"1h" help:"How old a file without a job must be to be removed."`
 	Retention    time.Duration `name:"retention" env:"ROWMILL_RETENTION" default:"168h" help:"How long a file is kept."`
 	APITimeout   time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
 	APIPages     int           `name:"api-max-pages" env:"ROWMILL_API_MAX_PAGES" default:"64" help:"Pages that the reservation API reads at once; more wait or are turned away."`
@@ -235,6 +237,7 @@ func (p *problems) numbers(c *Config) {
 	}{
 		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"table-timeout", c.TableTimeout, 100 * time.Millisecond, time.Minute}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
 		{"report-every", c.ReportEvery, 10 * time.Millisecond, c.Lease / 4}, {"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
+		{"files-every", c.FilesEvery, 100 * time.Millisecond, 24 * time.Hour}, {"files-age", c.FilesAge, time.Second, 30 * 24 * time.Hour},
 		{"audit-retention", c.AuditRetention, 24 * time.Hour, 20 * 365 * 24 * time.Hour},
 		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},
 	} {

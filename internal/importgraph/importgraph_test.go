@@ -78,6 +78,8 @@ func TestEveryRuleForbids(t *testing.T) {
 		"internal/cache":              {"repository", "reservation", "internal/embedded"},
 		"internal/testdb":             {"repository"},
 		"internal/testoidc":           {"signin", "gateway"},
+		"internal/testproc":           {"internal/config", "internal/testdb"},
+		"test/chaos":                  {"gateway", "repository"},
 		"signin":                      {"gateway", "audit", "repository", "internal/config"},
 		"internal/browser":            {"gateway", "internal/testdb"},
 		"test/third_party/axecore":    {"internal/browser"},

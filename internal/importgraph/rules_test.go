@@ -62,7 +62,10 @@ var rules = map[string][]string{
 	"internal/cache":     {"internal/fault"},
 	"internal/testdb":    {},
 	"internal/testoidc":  {},
+	"internal/testproc":  {},
 	"internal/browser":   {"test/third_party/axecore"},
+
+	"test/chaos": {}, // all of it is tests, which see the product from outside
 
 	// Other people's work, for tests only.
 	"test/third_party/axecore": {},
@@ -109,6 +112,7 @@ var owners = map[string][]string{
 	"go.opentelemetry.io/otel/sdk":       {"internal/tracing"},
 	"go.opentelemetry.io/otel/exporters": {"internal/tracing"},
 	"go.opentelemetry.io/contrib":        {},
+	"github.com/Shopify/toxiproxy/":      {},
 }
 
 func with(these []string, more ...string) []string { return slices.Concat(these, more) }
