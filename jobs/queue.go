@@ -61,30 +61,31 @@ const lendings = 8
 // that waits already is left as it is. Where it is taken it may have been lent to a job
 // that came first by its turn, and one with another id goes on waiting in its place.
 func (q *Queue) Enqueue(ctx context.Context, j export.Job) error {
-	_, err := q.send(ctx, j)
+	_, err := q.send(ctx, j, lendings)
+	if errors.Is(err, errLent) {
+		return nil
+	}
 	return err
 }
 
-// send is Enqueue that tells whether no such ticket waited.
-func (q *Queue) send(ctx context.Context, j export.Job) (sent bool, err error) {
+// send is Enqueue under at most so many ids, that tells whether no such ticket waited.
+// If all of them are taken it returns errLent.
+func (q *Queue) send(ctx context.Context, j export.Job, ids int) (sent bool, err error) {
 	ctx, span := telemetry.Start(ctx, "send "+queueName(j.Queue), telemetry.Producer, telemetry.Number("attempt", j.Attempt+1))
 	defer func() { span.End(err) }()
 	task, err := newRunTask(j)
 	if err != nil {
 		return false, err
 	}
-	for n := range lendings {
+	for n := range ids {
 		if sent, err = q.enqueue(ctx, j, task, ticketID(j, n)); !errors.Is(err, errLent) {
 			break
 		}
 	}
-	if errors.Is(err, errLent) {
-		return false, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errLent) {
 		return false, fault.Wrap(err, fault.Unavailable, "Redis did not take the job.")
 	}
-	return sent, nil
+	return sent, err
 }
 
 // errLent says that a ticket has been taken by a worker.

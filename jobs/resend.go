@@ -2,8 +2,10 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,6 +21,7 @@ const sending = 8
 // costs little: Redis keeps what it still has. Those of the others only where it holds
 // fewer tickets than there are jobs, as one that was emptied does.
 func (s *Sweeper) resend(ctx context.Context) error {
+	s.lent.turn()
 	now := s.cfg.Now()
 	due, err := s.cfg.Table.Due(ctx, now, export.Job{}, sweepBatch)
 	if err != nil {
@@ -52,14 +55,43 @@ func (s *Sweeper) send(ctx context.Context, due []export.Job) error {
 	return group.Wait()
 }
 
+// sendOne sends a job's ticket. One that a worker has just taken is about to claim the
+// job: only where the sweep before found it taken too has it been lent to another job, or
+// its worker is gone, and a second one is sent.
 func (s *Sweeper) sendOne(ctx context.Context, j export.Job) error {
 	ctx = telemetry.WithJob(telemetry.WithTraceParent(ctx, j.TraceParent), j.ID)
-	sent, err := s.cfg.Queue.send(ctx, j)
+	sent, err := s.cfg.Queue.send(ctx, j, 1)
+	if errors.Is(err, errLent) {
+		err = nil
+		if s.lent.again(taskID(j)) {
+			sent, err = s.cfg.Queue.send(ctx, j, lendings)
+		}
+	}
+	if errors.Is(err, errLent) {
+		err = nil
+	}
 	if err == nil && sent {
 		s.did("resent", 1)
 		s.cfg.Logger.InfoContext(ctx, "task sent by the sweeper", "attempt", j.Attempt+1)
 	}
 	return err
+}
+
+// lent remembers which tickets the last sweep and this one found taken.
+type lent struct {
+	mu        sync.Mutex
+	last, now map[string]bool
+}
+
+// turn begins a sweep.
+func (l *lent) turn() { l.last, l.now = l.now, map[string]bool{} }
+
+// again notes a ticket that is taken, and reports whether the sweep before noted it.
+func (l *lent) again(ticket string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now[ticket] = true
+	return l.last[ticket]
 }
 
 // short gives by how many tickets each queue has too few; those that have enough are

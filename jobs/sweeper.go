@@ -81,6 +81,7 @@ type Sweeper struct {
 	cfg       SweeperConfig
 	filesNext time.Time
 	auditNext time.Time
+	lent      lent
 }
 
 // NewSweeper returns a sweeper that does nothing before Run.

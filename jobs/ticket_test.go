@@ -77,7 +77,12 @@ func TestAJobWhoseTicketIsLentGetsAnother(t *testing.T) {
 	if id := <-running; id != "a" {
 		t.Fatalf("%s runs", id)
 	}
-	sweep(t, h.sweeper(&files{}, time.Now))
+	sweeper := h.sweeper(&files{}, time.Now)
+	sweep(t, sweeper) // it may have been taken a moment ago, to run b
+	if waiting, err := h.queue.tickets(export.QueueSmall); err != nil || waiting != 1 {
+		t.Errorf("after one sweep Redis has %d tickets, %v, not the taken one alone", waiting, err)
+	}
+	sweep(t, sweeper)
 	h.board.await(t, "b", status(export.Succeeded))
 	if err := h.queue.Cancel(t.Context(), turned("b", 2)); err != nil {
 		t.Errorf("cancel a job whose ticket is taken: %v", err)
