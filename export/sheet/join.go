@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 )
@@ -133,6 +134,9 @@ func (c *csvFile) PlaceChunk(chunk Chunk) []Move {
 		return nil
 	}
 	m := Move{chunk: chunk, to: chunk.Rows, first: c.next}
+	if len(chunk.Bounds) > 0 {
+		m.err = errors.New("a chunk of an xlsx file came to a CSV file")
+	}
 	c.next += chunk.Rows
 	return []Move{m}
 }
@@ -140,6 +144,9 @@ func (c *csvFile) PlaceChunk(chunk Chunk) []Move {
 func (c *csvFile) Move(m Move) (Chunk, error) {
 	if err := c.failed(); err != nil {
 		return Chunk{}, err
+	}
+	if m.err != nil {
+		return Chunk{}, c.fail(m.err)
 	}
 	chunk := m.chunk
 	chunk.Sheet, chunk.First, chunk.Losses, chunk.Bounds = m.sheet, m.first, m.losses(), nil

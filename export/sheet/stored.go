@@ -71,10 +71,8 @@ func (c *Chunk) plausible() error {
 	switch {
 	case c.Sheet < 0 || c.First < firstRow || c.Rows < 0 || c.Raw < 0:
 		return fmt.Errorf("no chunk has sheet %d, first row %d, %d rows and %d bytes", c.Sheet, c.First, c.Rows, c.Raw)
-	case len(c.Bounds) != 0 && len(c.Bounds) != c.Rows:
+	case len(c.Bounds) != 0 && len(c.Bounds) != c.Rows || len(c.Bounds) > MaxDataRows:
 		return fmt.Errorf("a chunk of %d rows has the bounds of %d", c.Rows, len(c.Bounds))
-	case len(c.Losses.Places) > MaxLossPlaces:
-		return fmt.Errorf("a chunk lists %d losses; %d is the most", len(c.Losses.Places), MaxLossPlaces)
 	}
 	for _, bound := range c.Bounds {
 		if bound < 0 {
@@ -158,7 +156,7 @@ func parseChunk(body []byte) (Chunk, error) {
 	if c.CRC = uint32(crc); int64(c.CRC) != crc {
 		f.bad = true
 	}
-	if n := f.count(); n > 0 {
+	if n := f.count(MaxDataRows); n > 0 {
 		c.Bounds = make([]int64, n)
 		for i := range c.Bounds {
 			c.Bounds[i] = f.number()

@@ -8,8 +8,14 @@ import (
 	"slices"
 )
 
+// maxKinds is how many kinds of losses a stored chunk may have.
+const maxKinds = 64
+
 // plausible refuses what a stored chunk cannot hold.
 func (l *Losses) plausible() error {
+	if len(l.Counts) > maxKinds || len(l.Places) > MaxLossPlaces {
+		return fmt.Errorf("a chunk has %d kinds of losses and lists %d; %d and %d are the most", len(l.Counts), len(l.Places), maxKinds, MaxLossPlaces)
+	}
 	for kind, n := range l.Counts {
 		if n < 0 {
 			return fmt.Errorf("%d losses of kind %q", n, kind)
@@ -83,11 +89,11 @@ func (f *fields) key() int64 {
 	return x
 }
 
-// count reads how many elements follow, each of one byte or more, so that no
-// memory is taken for any that cannot be there.
-func (f *fields) count() int {
+// count reads how many elements follow, each of one byte or more: no memory is
+// taken for more than there can be.
+func (f *fields) count(most int) int {
 	n := f.number()
-	if n > int64(len(f.rest)) {
+	if n > int64(min(most, len(f.rest))) {
 		f.bad = true
 		return 0
 	}
@@ -95,14 +101,14 @@ func (f *fields) count() int {
 }
 
 func (f *fields) text() string {
-	n := f.count()
+	n := f.count(len(f.rest))
 	s := string(f.rest[:n])
 	f.rest = f.rest[n:]
 	return s
 }
 
 func (f *fields) losses() (l Losses) {
-	kinds := f.count()
+	kinds := f.count(maxKinds)
 	for ; kinds > 0 && !f.bad; kinds-- {
 		kind := LossKind(f.text())
 		if l.Counts == nil {
@@ -113,8 +119,7 @@ func (f *fields) losses() (l Losses) {
 		}
 		l.Counts[kind] = f.number()
 	}
-	places := f.count()
-	f.bad = f.bad || places > MaxLossPlaces
+	places := f.count(MaxLossPlaces)
 	for ; places > 0 && !f.bad; places-- {
 		l.Places = append(l.Places, Loss{
 			Kind: LossKind(f.text()), Sheet: int(f.number()), Row: int(f.number()), Column: f.text(), Key: f.key(),
