@@ -268,21 +268,22 @@ func (a *app) run(ctx context.Context) error {
 }
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
+	id := workerID()
 	runner, err := export.NewRunner(export.Config{
 		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log,
 		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
 		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
-		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention,
+		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention, Segments: a.segments(id),
 	})
 	if err != nil {
 		return err
 	}
 	worker := jobs.NewWorker(jobs.WorkerConfig{
-		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: workerID(),
+		RedisURL: a.redisURL, Claims: a.jobs, Attempts: jobs.EndAttempts(a.jobs, runner, a.log), Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: id,
 		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
 	})
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
-		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+		Table: a.jobs, Ender: jobs.EndJobs(a.jobs, runner, a.log), Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
 		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db)}, AuditRetention: a.cfg.AuditRetention,
 	})
 	group.Go(func() error { return worker.Run(ctx) })
