@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"rowmill/access"
 	"rowmill/export"
+	"rowmill/export/sheet"
 	"rowmill/internal/fault"
 	"rowmill/internal/pool"
 	"rowmill/internal/table"
@@ -76,6 +78,7 @@ type attempts struct {
 	receipt *export.Receipt
 	put     func() error   // nil: stored
 	rows    *export.RowSet // stored before the file was published
+	format  sheet.Format   // of the job, as Get gives it
 }
 
 // Put implements export.RowSets.
@@ -133,7 +136,7 @@ func (a *attempts) Get(_ context.Context, id string) (export.Job, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	j := csvJob()
-	j.ID, j.Status = id, export.Running
+	j.ID, j.Status, j.Request.Format = id, export.Running, cmp.Or(a.format, j.Request.Format)
 	if a.file != nil {
 		j.Status = export.Succeeded
 	} else if a.fenced {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"rowmill/export/sheet"
@@ -65,6 +66,8 @@ func (c Config) Validate() error {
 type Runner struct {
 	cfg      Config
 	datasets map[string]Dataset
+
+	refusedUntil atomic.Int64 // UnixNano: until then the store is not asked to keep segments for others
 }
 
 // NewRunner returns a Runner, or what is wrong with the Config.

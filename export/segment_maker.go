@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"rowmill/internal/fault"
 )
+
+// refusedFor is how long no segment is made for others after the store has not
+// taken one: its pages would be fetched for nothing.
+const refusedFor = 30 * time.Second
 
 // MakeSegment makes a segment of a spread job for the attempt that joins it, and
 // stores it. ErrFenced means that there is nothing to be made: the job no longer
@@ -16,6 +21,9 @@ func (r *Runner) MakeSegment(ctx context.Context, f Fence, segment int) error {
 	c := r.cfg.Segments
 	if c.SpreadRows <= 0 {
 		return fmt.Errorf("no job is spread here: %w", ErrFenced)
+	}
+	if r.cfg.Now().UnixNano() < r.refusedUntil.Load() {
+		return fmt.Errorf("the file store keeps no segments: %w", ErrFenced)
 	}
 	job, err := c.Jobs.Get(ctx, f.JobID)
 	if fault.KindOf(err) == fault.NotFound || err == nil && (job.Status != Running || job.Attempt != f.Attempt) {
@@ -58,6 +66,7 @@ func (w *work) makeFor(ctx context.Context, snapshot, segment int) error {
 		return err
 	}
 	if err := w.keepPart(ctx, p); err != nil {
+		w.refusedUntil.Store(w.cfg.Now().Add(refusedFor).UnixNano())
 		return fmt.Errorf("keep segment %d: %w", segment, err)
 	}
 	return nil

@@ -284,9 +284,11 @@ func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	})
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
 		Table: a.jobs, Ender: jobs.EndJobs(a.jobs, runner, a.log), Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
-		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db)}, AuditRetention: a.cfg.AuditRetention,
+		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db), repository.NewSegments(a.db)}, AuditRetention: a.cfg.AuditRetention,
 	})
+	segments := jobs.NewSegmentWorker(jobs.SegmentWorkerConfig{RedisURL: a.redisURL, Maker: runner, Logger: a.log, Slots: a.cfg.SegmentSlots})
 	group.Go(func() error { return worker.Run(ctx) })
+	group.Go(func() error { return segments.Run(ctx) })
 	group.Go(func() error { return sweeper.Run(ctx) })
 	return nil
 }
