@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"database/sql"
+	"fmt"
 	"math"
+	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -129,4 +135,142 @@ func (h *house) awaitOnly(t *testing.T, id string, want ...string) {
 		}
 		return cmp.Equal(want, got)
 	})
+}
+
+// late gives an API whose pages take a while.
+func late(t *testing.T, api string, delay time.Duration) *between {
+	t.Helper()
+	target, err := url.Parse(api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBetween(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		select {
+		case <-time.After(delay):
+			return false
+		case <-r.Context().Done():
+			return true
+		}
+	}, math.MaxInt64)
+	b.target.Store(target)
+	return b
+}
+
+// Two workers make a big export together; one that is killed costs the segments that
+// it held; rows that go meanwhile leave no blank line.
+func TestABigExportIsSpreadOverTheWorkers(t *testing.T) {
+	h := bigHouse(t)
+	direct := h.apiURL
+	want := h.undisturbed(t)
+	h.env = append(h.env, "ROWMILL_SPREAD_ROWS=50000", "ROWMILL_FETCH_SLOTS=2", "ROWMILL_FETCH_MAX=2")
+
+	var apis []*between
+	var workers []*process
+	for n := range 4 {
+		apis = append(apis, late(t, direct, 30*time.Millisecond))
+		workers = append(workers, h.workerAt(t, apis[n]))
+		h.spread(t, apis, want)
+	}
+	for _, w := range workers {
+		w.signal(t, syscall.SIGTERM)
+		w.wait(t)
+	}
+	h.apiURL = direct
+	h.killHelper(t)
+}
+
+// spread exports everything by as many workers as there are APIs. Each makes its
+// part of the pages. The log tells how the time follows their number.
+func (h *house) spread(t *testing.T, apis []*between, want string) {
+	t.Helper()
+	n := len(apis)
+	before := make([]int64, n)
+	for i, b := range apis {
+		before[i] = b.pages.Load()
+	}
+	began := time.Now()
+	id := submit(t, h, fmt.Sprintf("spread-%d", n))
+	job := awaitJob(t, h.client(), id, ended)
+	if job.Status != export.Succeeded {
+		t.Fatalf("the job is %s: %+v", job.Status, job.Failure)
+	}
+	took, all := time.Since(began), int64(0)
+	fetched := make([]int64, n)
+	for i, b := range apis {
+		fetched[i] = b.pages.Load() - before[i]
+		all += fetched[i]
+	}
+	t.Logf("%d workers: %v, pages of each: %v", n, took.Round(10*time.Millisecond), fetched)
+	if all < bigPages || all > bigPages*11/10 || n == 2 && slices.Min(fetched) < bigPages*3/10 {
+		t.Errorf("the workers fetched %v pages of %d", fetched, bigPages)
+	}
+	if got := rowsHash(t, filepath.Join(h.files, "exports/"+id+".1.xlsx")); got != want {
+		t.Error("its rows differ from those of an undisturbed export")
+	}
+	h.awaitOnly(t, id, "exports/"+id+".1.xlsx")
+}
+
+// killHelper kills the worker that only helps while it holds segments.
+func (h *house) killHelper(t *testing.T) {
+	t.Helper()
+	const passed = 25
+	direct := h.apiURL
+	gates := []*gate{h.gated(t), nil}
+	h.apiURL = direct
+	gates[1] = h.gated(t)
+	var workers []*process
+	for _, g := range gates {
+		g.hold(passed)
+		workers = append(workers, h.workerAt(t, g.between))
+	}
+	id := submit(t, h, "helped")
+	until(t, "both workers are held up", func() bool { return gates[0].pages.Load() > passed && gates[1].pages.Load() > passed })
+	joiner := 0
+	if workers[1].says("attempt started") {
+		joiner = 1
+	}
+	h.sql(t, "DELETE FROM reservations WHERE id IN (45001, 60000, 99999)") // none of them is read yet
+	helper := 1 - joiner
+	workers[helper].signal(t, syscall.SIGKILL)
+	workers[helper].wait(t)
+	gates[joiner].release()
+
+	job := awaitJob(t, h.client(), id, ended)
+	if job.Status != export.Succeeded { // it was verified: no line is blank
+		t.Fatalf("the job is %s: %+v", job.Status, job.Failure)
+	}
+	if r := job.Receipt; r.Expected != bigRows || r.DeletedMeanwhile != 3 || r.Distinct != bigRows-3 || r.Segments != bigSegments || r.SegmentsElsewhere == 0 {
+		t.Errorf("the receipt is %+v", r)
+	}
+	t.Logf("the joiner fetched %d pages, the killed helper %d", gates[joiner].pages.Load(), gates[helper].pages.Load())
+	if most := int64(bigPages + 2*10 + 2); gates[0].pages.Load()+gates[1].pages.Load() > most { // two segments, and the pages that were held
+		t.Errorf("more than %d pages were fetched", most)
+	}
+	h.awaitOnly(t, id, "exports/"+id+".1.xlsx") // the first attempt
+}
+
+// workerAt starts a worker that reads through b.
+func (h *house) workerAt(t *testing.T, b *between) *process {
+	t.Helper()
+	h.apiURL = b.URL
+	return h.worker(t)
+}
+
+// says reports whether the process's log has the message.
+func (p *process) says(message string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return bytes.Contains(p.log.Bytes(), []byte(`"msg":"`+message+`"`))
+}
+
+func (h *house) sql(t *testing.T, statement string) {
+	t.Helper()
+	db, err := sql.Open("mysql", h.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // its statement has been answered
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
 }
