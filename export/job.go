@@ -142,7 +142,7 @@ type Receipt struct {
 	PeakMemory       int64             `json:"peak_memory_bytes"` // of the worker process, over the run
 	Statements       int64             `json:"statements"`
 	Pages            int64             `json:"pages"`
-	PagesFetched     int64             `json:"pages_fetched"` // of them, in this attempt
+	PagesFetched     int64             `json:"pages_fetched,omitempty"` // of them, in this attempt
 
 	// Of a job that was cut into segments.
 	Segments          int `json:"segments,omitempty"`

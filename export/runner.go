@@ -22,6 +22,8 @@ type Config struct {
 	Files    Files
 	RowSets  RowSets
 	Logger   *slog.Logger
+	Measures Measures // nil: sizes are expected by the defaults
+	Observer Observer // nil: nobody counts
 
 	// Shared by all jobs: how many pages are read from the sources at once, and how
 	// many chunks are encoded.
@@ -80,6 +82,9 @@ func NewRunner(c Config) (*Runner, error) {
 	c.Segments = c.Segments.withDefaults()
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	if err := c.Validate(); err != nil {
 		return nil, err

@@ -148,6 +148,8 @@ func (s Segments) validate() error {
 // Keys of what is kept of a job: the snapshot of attempt s, and its segments.
 const chunkKeys, listName = "chunks/", "snapshot"
 
+const chunkType = "application/octet-stream"
+
 func keysOf(jobID string) string { return chunkKeys + jobID + "." }
 
 func listKey(jobID string, snapshot int) string {

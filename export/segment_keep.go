@@ -9,14 +9,15 @@ import (
 	"slices"
 )
 
-// cut makes a big job one of segments: of the newest whole snapshot that an
-// earlier attempt has stored, or of the one that is taken now.
-func (a *attempt) takeSnapshot(ctx context.Context) error {
+// takeSnapshot gets the list of rows: the newest whole one that an earlier attempt
+// has stored, which is read until ctx ends, or one of now, in the phase's context. A
+// big job is cut into segments.
+func (a *attempt) takeSnapshot(ctx, phase context.Context) error {
 	resumed, err := a.resume(ctx)
 	if err != nil || resumed {
 		return err
 	}
-	if a.snapshot, err = a.plan.dataset.Source.Snapshot(ctx, a.job.Scope, a.job.Request); err != nil {
+	if a.snapshot, err = a.plan.dataset.Source.Snapshot(phase, a.job.Scope, a.job.Request); err != nil {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
 	if least := a.cfg.Segments.ResumeRows; least <= 0 || a.snapshot.Total < least {
@@ -43,7 +44,7 @@ func (a *attempt) keepSnapshot(ctx context.Context) error {
 	}
 	head := listHead{JobID: a.job.ID, Attempt: a.job.Attempt, Query: query, At: a.snapshot.At,
 		Total: a.snapshot.Total, Statements: a.snapshot.Statements, SegmentPages: per, Segments: len(s.index)}
-	err = a.cfg.Segments.Files.Put(ctx, listKey(a.job.ID, a.job.Attempt), "application/octet-stream", func(w io.Writer) error {
+	err = a.cfg.Segments.Files.Put(ctx, listKey(a.job.ID, a.job.Attempt), FileMeta{ContentType: chunkType}, func(w io.Writer) error {
 		return writeList(w, head, s.index, a.snapshot.Pages)
 	})
 	if err != nil {

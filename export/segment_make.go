@@ -207,7 +207,7 @@ func (w *work) keepPart(ctx context.Context, p *part) error {
 	if size > maxPart/2 {
 		return fault.New(fault.Unavailable, "A segment of %d bytes is too large to be kept.", size)
 	}
-	return w.cfg.Segments.Files.Put(ctx, partKey(w.job.ID, p.Snapshot, p.Segment), "application/octet-stream", func(to io.Writer) error { return writePart(to, p) })
+	return w.cfg.Segments.Files.Put(ctx, partKey(w.job.ID, p.Snapshot, p.Segment), FileMeta{ContentType: chunkType, Expected: size}, func(to io.Writer) error { return writePart(to, p) })
 }
 
 // storedPart reads a segment that is stored. One that is absent, broken or made

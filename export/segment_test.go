@@ -298,12 +298,12 @@ type refusing struct {
 	puts   atomic.Int64
 }
 
-func (r *refusing) Put(ctx context.Context, key, kind string, write func(io.Writer) error) error {
+func (r *refusing) Put(ctx context.Context, key string, meta export.FileMeta, write func(io.Writer) error) error {
 	r.puts.Add(1)
 	if strings.HasSuffix(key, r.suffix) {
 		return errFull
 	}
-	return r.memory.Put(ctx, key, kind, write)
+	return r.memory.Put(ctx, key, meta, write)
 }
 
 // A job that was canceled while it ran leaves nothing.

@@ -76,10 +76,18 @@ type Source interface {
 	Fetch(ctx context.Context, scope access.Scope, t PageToken, fields []string) (Page, error)
 }
 
+// FileMeta is what is known of a file before it is written.
+type FileMeta struct {
+	ContentType string
+	// Expected is about how many bytes it will have; 0: not known. A store that has
+	// no room for them may fail before it is given any.
+	Expected int64
+}
+
 // Files keeps published files.
 type Files interface {
 	// Put writes a file; it is visible only if write and Put return nil.
-	Put(ctx context.Context, key, contentType string, write func(w io.Writer) error) error
+	Put(ctx context.Context, key string, meta FileMeta, write func(w io.Writer) error) error
 	// Open gives a file for reading at any place.
 	Open(ctx context.Context, key string) (Reader, error)
 	// Delete removes a file; an absent one is no error.

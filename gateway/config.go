@@ -18,6 +18,7 @@ import (
 	"rowmill/export"
 	"rowmill/export/sheet"
 	"rowmill/grants"
+	"rowmill/internal/telemetry"
 	"rowmill/reservation"
 )
 
@@ -104,6 +105,9 @@ type Config struct {
 
 	// Checks are what /readyz asks, by the name of the dependency.
 	Checks map[string]func(ctx context.Context) error
+
+	Tracer   *telemetry.Tracer                                      // nil: calls are not recorded
+	Answered func(operation string, status int, took time.Duration) // told of each call but event streams; nil: nobody counts
 
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now

@@ -121,7 +121,7 @@ func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, er
 	case !changed && job.Status != export.Canceled:
 		return nil, fault.New(fault.Conflict, "The export is %s already; it cannot be canceled.", job.Status)
 	case changed:
-		s.log(ctx).InfoContext(ctx, "export canceled", "job_id", job.ID)
+		s.log(ctx).InfoContext(ctx, "export canceled", "job_id", job.ID, "attempt", job.Attempt)
 		if err := s.cfg.Queue.Cancel(context.WithoutCancel(ctx), job); err != nil {
 			s.log(ctx).WarnContext(ctx, "canceled job left in the queue; its task will find nothing to run", "job_id", job.ID, "error", err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"rowmill/export"
 	"rowmill/internal/fault"
+	"rowmill/internal/telemetry"
 )
 
 // Queue sends jobs to the workers through Redis. It is safe for concurrent use.
@@ -56,18 +57,29 @@ func (q *Queue) Ping(ctx context.Context) error {
 // Enqueue sends the task of the job's next attempt, to start at its RunAt. A task
 // that waits or runs already is left as it is.
 func (q *Queue) Enqueue(ctx context.Context, j export.Job) error {
+	_, err := q.send(ctx, j)
+	return err
+}
+
+// send is Enqueue that tells whether there was no such task.
+func (q *Queue) send(ctx context.Context, j export.Job) (sent bool, err error) {
+	ctx, span := telemetry.Start(ctx, "send "+queueName(j.Queue), telemetry.Producer, telemetry.Number("attempt", j.Attempt+1))
+	defer func() { span.End(err) }()
 	task, err := newRunTask(j)
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = q.client.EnqueueContext(ctx, task)
 	if errors.Is(err, asynq.ErrTaskIDConflict) && q.removeEnded(ctx, j, task) {
 		_, err = q.client.EnqueueContext(ctx, task)
 	}
-	if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
-		return fault.Wrap(err, fault.Unavailable, "Redis did not take the job.")
+	if errors.Is(err, asynq.ErrTaskIDConflict) {
+		return false, nil
 	}
-	return nil
+	if err != nil {
+		return false, fault.Wrap(err, fault.Unavailable, "Redis did not take the job.")
+	}
+	return true, nil
 }
 
 // removeEnded removes a task that asynq has given up or keeps for show, since

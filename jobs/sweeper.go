@@ -57,6 +57,9 @@ type SweeperConfig struct {
 	AuditRetention time.Duration // how long it is kept; default 17,520 h, two years
 	AuditEvery     time.Duration // between two looks; default 1 h
 
+	Did   func(action string, n int) // of "lost", "resent", "expired", "files-removed"; nil: nobody counts
+	Ended Ended                      // of jobs that lost too many workers
+
 	Now func() time.Time
 }
 
@@ -120,11 +123,14 @@ func (s *Sweeper) recoverLost(ctx context.Context) error {
 		fence, why := export.Fence{JobID: j.ID, Attempt: j.Attempt}, workerLost(now)
 		s.cfg.Logger.WarnContext(ctx, "a running job has lost its worker", "attempt", j.Attempt, "lease_until", j.LeaseUntil)
 		if j.Failures+1 >= s.cfg.MaxFailures {
-			err = s.cfg.Ender.Fail(ctx, fence, *why)
+			if err = s.cfg.Ender.Fail(ctx, fence, *why); err == nil {
+				s.cfg.Ended.tell("failed", why.Code)
+			}
 		} else {
 			err = s.cfg.Ender.Release(ctx, fence, now, why)
 		}
 		if err == nil {
+			s.did("lost", 1)
 			err = s.cfg.Files.Delete(ctx, export.FileKey(j))
 		}
 		// Fenced, it may have published its file at the last moment.
@@ -142,8 +148,14 @@ func (s *Sweeper) resend(ctx context.Context) error {
 		return err
 	}
 	for _, j := range due {
-		if err := s.cfg.Queue.Enqueue(ctx, j); err != nil {
+		ctx := telemetry.WithJob(telemetry.WithTraceParent(ctx, j.TraceParent), j.ID)
+		sent, err := s.cfg.Queue.send(ctx, j)
+		if err != nil {
 			return err
+		}
+		if sent {
+			s.did("resent", 1)
+			s.cfg.Logger.InfoContext(ctx, "task sent by the sweeper", "attempt", j.Attempt+1)
 		}
 	}
 	return nil
@@ -162,6 +174,8 @@ func (s *Sweeper) expire(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
+		s.did("expired", 1)
+		s.cfg.Logger.InfoContext(telemetry.WithJob(telemetry.WithTraceParent(ctx, j.TraceParent), j.ID), "export expired", "attempt", j.Attempt)
 		if j.File != nil {
 			errs = append(errs, s.cfg.Files.Delete(ctx, j.File.Key))
 		}
@@ -177,6 +191,7 @@ func (s *Sweeper) sweepFiles(ctx context.Context) error {
 	}
 	s.filesNext = now.Add(s.cfg.FilesEvery)
 	removed, err := s.cfg.Files.Sweep(ctx, now.Add(-s.cfg.FilesAge), func(key string) bool { return s.owned(ctx, key) })
+	s.did("files-removed", removed)
 	if removed > 0 {
 		s.cfg.Logger.InfoContext(ctx, "files without a job were removed", "files", removed)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -38,7 +39,9 @@ type WorkerConfig struct {
 	Queue    *Queue
 	Logger   *slog.Logger
 
-	Permissions Permissions // asked before a job runs; nil: every job may
+	Permissions Permissions       // asked before a job runs; nil: every job may
+	Tracer      *telemetry.Tracer // nil: attempts are not recorded
+	Ended       Ended             // nil: attempts are not counted
 
 	ID          string        // unique among the workers
 	SmallSlots  int           // small jobs that run at once whatever the large ones do; default 2
@@ -66,6 +69,7 @@ type Worker struct {
 	runs    context.Context // parent of all runs; ends with errShutdown
 	stop    context.CancelCauseFunc
 	running sync.WaitGroup
+	beaten  atomic.Int64 // when it last said that it is alive, in Unix nanoseconds
 }
 
 // NewWorker returns a worker that takes nothing before Run.
@@ -134,7 +138,10 @@ func (w *Worker) beat(ctx context.Context) {
 	ticks := time.NewTicker(export.WorkerBeat)
 	defer ticks.Stop()
 	for {
-		if err := w.cfg.Claims.Beat(ctx, w.cfg.ID, w.cfg.Now()); err != nil && ctx.Err() == nil {
+		now := w.cfg.Now()
+		if err := w.cfg.Claims.Beat(ctx, w.cfg.ID, now); err == nil {
+			w.beaten.Store(now.UnixNano())
+		} else if ctx.Err() == nil {
 			w.cfg.Logger.WarnContext(ctx, "the worker's sign of life could not be stored", "error", err)
 		}
 		select {
@@ -165,11 +172,16 @@ func (w *Worker) handle(t *asynq.Task) error {
 	if err != nil {
 		return fmt.Errorf("claim job %s: %w", p.JobID, err)
 	}
+	ctx, span := w.cfg.Tracer.Enter(ctx, job.TraceParent, attemptSpan(job))
+	defer span.End(nil)
 	allowed, err := w.permitted(ctx, job)
-	if err == nil && allowed {
+	switch {
+	case err == nil && allowed:
 		err = w.run(ctx, job)
+	case err == nil:
+		err = export.ErrFenced // the job has been ended
 	}
-	w.settle(ctx, job, err)
+	w.settle(ctx, span, job, err)
 	return nil
 }
 
@@ -187,22 +199,23 @@ func (w *Worker) run(ctx context.Context, job export.Job) (err error) {
 }
 
 // settle writes what becomes of the job, also while the worker shuts down.
-func (w *Worker) settle(ctx context.Context, job export.Job, runErr error) {
+func (w *Worker) settle(ctx context.Context, span *telemetry.Span, job export.Job, runErr error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	now := w.cfg.Now()
 	v := decide(runErr, job.Failures, w.cfg.MaxFailures, now)
 	fence := export.Fence{JobID: job.ID, Attempt: job.Attempt}
+	outcome := w.ended(span, v, runErr)
 	var err error
 	switch v.action {
 	case drop:
-		w.cfg.Logger.InfoContext(ctx, "attempt ended", "attempt", job.Attempt, "reason", runErr)
+		w.cfg.Logger.InfoContext(ctx, "attempt ended", "attempt", job.Attempt, "outcome", outcome, "reason", runErr)
 		return
 	case giveUp:
-		w.cfg.Logger.ErrorContext(ctx, "job failed", "attempt", job.Attempt, "error", runErr)
+		w.cfg.Logger.ErrorContext(ctx, "job failed", "attempt", job.Attempt, "code", v.why.Code, "error", runErr)
 		err = w.cfg.Attempts.Fail(ctx, fence, *v.why)
 	default:
-		w.cfg.Logger.WarnContext(ctx, "attempt goes back to the queue", "attempt", job.Attempt, "after", v.after, "error", runErr)
+		w.cfg.Logger.WarnContext(ctx, "attempt goes back to the queue", "attempt", job.Attempt, "outcome", outcome, "after", v.after, "error", runErr)
 		job.RunAt = now.Add(v.after)
 		if err = w.cfg.Attempts.Release(ctx, fence, job.RunAt, v.why); err == nil {
 			err = w.cfg.Queue.Enqueue(ctx, job)

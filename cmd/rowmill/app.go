@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"net/http"
-	"net/http/pprof"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,8 +20,9 @@ import (
 	"rowmill/internal/blob"
 	"rowmill/internal/config"
 	"rowmill/internal/embedded"
-	"rowmill/internal/httpedge"
+	"rowmill/internal/metrics"
 	"rowmill/internal/pool"
+	"rowmill/internal/telemetry"
 	"rowmill/jobs"
 	"rowmill/repository"
 	"rowmill/reservation/reservationhttp"
@@ -42,6 +40,10 @@ type app struct {
 	files *blob.Store
 	queue *jobs.Queue
 
+	metrics *metrics.Metrics
+	tracer  *telemetry.Tracer           // nil: nothing is recorded
+	worker  atomic.Pointer[jobs.Worker] // once it runs
+
 	redisURL string
 	client   *reservationhttp.Client
 
@@ -54,7 +56,7 @@ type app struct {
 func newApp(ctx context.Context, cfg *config.Config, log *slog.Logger) (*app, error) {
 	debug.SetGCPercent(cfg.GCPercent)
 	a := &app{cfg: cfg, log: log}
-	for _, step := range []func(context.Context) error{a.openStores, a.openQueue, a.openReservations, a.openGateway, a.openAdmin} {
+	for _, step := range []func(context.Context) error{a.openTelemetry, a.openStores, a.openQueue, a.openReservations, a.openGateway, a.openAdmin} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.close())
 		}
@@ -149,7 +151,11 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 		token = rand.Text()
 	}
 	if a.cfg.Plays(config.Reservations) {
-		h := reservationhttp.NewServer(reservationhttp.Config{Store: repository.NewReservations(a.db), Token: token, Logger: a.log})
+		h := reservationhttp.NewServer(reservationhttp.Config{
+			Store: repository.NewReservations(a.db), Token: token, Logger: a.log,
+			Capacity: reservationhttp.Capacity{Pages: a.cfg.APIPages, Snapshots: a.cfg.APISnapshots, Reads: a.cfg.APIReads},
+			Tracer:   a.tracer, Answered: a.metrics.Request, PageStatements: a.metrics.PageStatements, OnShed: a.metrics.Shed,
+		})
 		if a.reservations, err = a.listen(ctx, "reservation API", a.cfg.ReservationsAddr, bounded(h)); err != nil {
 			return err
 		}
@@ -158,7 +164,7 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 			base = a.reservations.url()
 		}
 	}
-	a.client = reservationhttp.NewClient(reservationhttp.ClientConfig{BaseURL: base, Token: token, Timeout: a.cfg.APITimeout, Logger: a.log})
+	a.client = reservationhttp.NewClient(reservationhttp.ClientConfig{BaseURL: base, Token: token, Timeout: a.cfg.APITimeout, Logger: a.log, Called: a.metrics.APICalled})
 	a.onClose(func() error { a.client.Close(); return nil })
 	return nil
 }
@@ -179,9 +185,9 @@ func (a *app) openGateway(ctx context.Context) error {
 	}
 	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
 		Pages: pages, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
-		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
+		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client.Impatient(), Files: a.files, Datasets: []export.Dataset{a.dataset()},
 		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
-		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log,
+		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log, Tracer: a.tracer, Answered: a.metrics.Request,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
 	})
 	if err != nil {
@@ -202,35 +208,6 @@ func (a *app) checks() map[string]func(context.Context) error {
 		checks["redis"], checks["files"] = a.queue.Ping, a.files.Ping
 	}
 	return checks
-}
-
-func (a *app) openAdmin(ctx context.Context) (err error) {
-	if a.cfg.AdminAddr == "" {
-		return nil
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("GET /readyz", a.readyz)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	if a.admin, err = a.listen(ctx, "admin", a.cfg.AdminAddr, bounded(mux)); err != nil {
-		return err
-	}
-	a.onClose(a.admin.closeUnused)
-	return nil
-}
-
-func (a *app) readyz(w http.ResponseWriter, r *http.Request) {
-	if failed := httpedge.Failing(r.Context(), a.checks()); len(failed) > 0 {
-		names := slices.Sorted(maps.Keys(failed))
-		for _, name := range names {
-			a.log.WarnContext(r.Context(), "not ready", "dependency", name, "error", failed[name])
-		}
-		http.Error(w, strings.Join(names, " is not ready, ")+" is not ready", http.StatusServiceUnavailable)
-		return
-	}
-	_, _ = w.Write([]byte("ready\n")) // a client that has gone does not care
 }
 
 // run works until ctx ends, then drains: first the gateway and the workers, then
@@ -269,10 +246,12 @@ func (a *app) run(ctx context.Context) error {
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	id := workerID()
+	fetch, encode := pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log), pool.New(a.cfg.Encoders())
+	a.metrics.Pool("fetch", fetch)
+	a.metrics.Pool("encode", encode)
 	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log,
-		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
-		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
+		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log, Measures: a.jobs,
+		Observer: a.metrics, Fetch: fetch, Encode: encode, Window: a.cfg.Window,
 		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention, Segments: a.segments(id),
 	})
 	if err != nil {
@@ -281,15 +260,24 @@ func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
 	worker := jobs.NewWorker(jobs.WorkerConfig{
 		RedisURL: a.redisURL, Claims: a.jobs, Attempts: jobs.EndAttempts(a.jobs, runner, a.log), Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: id,
 		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
+		Tracer: a.tracer, Ended: a.metrics.JobEnded,
 	})
+	a.worker.Store(worker)
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
 		Table: a.jobs, Ender: jobs.EndJobs(a.jobs, runner, a.log), Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
-		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db), repository.NewSegments(a.db)}, AuditRetention: a.cfg.AuditRetention,
+		Audit: []jobs.Kept{a.metrics.Retained("audit-events", repository.NewAudit(a.db)), a.metrics.Retained("row-sets", repository.NewRowSets(a.db)),
+			a.metrics.Retained("segments", repository.NewSegments(a.db))}, AuditRetention: a.cfg.AuditRetention,
+		Did: a.metrics.Swept, Ended: a.metrics.JobEnded,
 	})
 	segments := jobs.NewSegmentWorker(jobs.SegmentWorkerConfig{RedisURL: a.redisURL, Maker: runner, Logger: a.log, Slots: a.cfg.SegmentSlots})
-	group.Go(func() error { return worker.Run(ctx) })
-	group.Go(func() error { return segments.Run(ctx) })
-	group.Go(func() error { return sweeper.Run(ctx) })
+	group.Go(func() error {
+		if !a.awaitSchema(ctx) {
+			return nil
+		}
+		group.Go(func() error { return sweeper.Run(ctx) })
+		group.Go(func() error { return segments.Run(ctx) })
+		return worker.Run(ctx)
+	})
 	return nil
 }
 

@@ -46,18 +46,40 @@ var binaryDir string // removed by TestMain
 type house struct {
 	dsn, redis, files string
 	env               []string
+	program           string // what runs; empty: the product as it is built here
 	apiURL, gateway   string
 	workers           []*process
+	all               []*process // that were ever started
+}
+
+// path gives the program that runs.
+func (h *house) path(t *testing.T) string {
+	t.Helper()
+	if h.program != "" {
+		return h.program
+	}
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // newHouse migrates the database and starts the reservation API and the gateway.
 func newHouse(t *testing.T) *house {
 	t.Helper()
+	h := bareHouse(t)
+	h.tool(t, "migrate")
+	return h
+}
+
+// bareHouse has an empty database.
+func bareHouse(t *testing.T) *house {
+	t.Helper()
 	h := &house{dsn: testdb.MySQL(t), redis: testdb.Redis(t), files: t.TempDir()}
 	h.env = append(os.Environ(), "ROWMILL_MYSQL_DSN="+h.dsn, "ROWMILL_REDIS_URL="+h.redis, "ROWMILL_BLOB_URL=file://"+h.files,
 		"ROWMILL_TOKEN="+testToken, "ROWMILL_SERVICE_TOKEN="+serviceToken, "ROWMILL_LOG_FORMAT=json", "ROWMILL_LEASE=3s", "ROWMILL_SWEEP_EVERY=200ms",
 		"ROWMILL_MAX_JOBS_PER_USER=0", "ROWMILL_RATE_PER_SECOND=0") // the tests are one impatient user
-	h.tool(t, "migrate")
 	return h
 }
 
@@ -80,11 +102,7 @@ func (h *house) worker(t *testing.T, args ...string) *process {
 // tool runs a command to its end and gives what it says.
 func (h *house) tool(t *testing.T, args ...string) string {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd := exec.CommandContext(t.Context(), h.path(t), args...)
 	cmd.Env = h.env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -106,16 +124,12 @@ type process struct {
 
 func (h *house) start(t *testing.T, args ...string) *process {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if h.apiURL != "" {
 		args = append(args, "--reservations-url="+h.apiURL)
 	} else if !strings.Contains(args[0], "reservations") {
 		t.Fatal("serve first: a worker needs the reservation API")
 	}
-	p := &process{cmd: exec.Command(path, append([]string{"serve"}, args...)...), addrs: make(chan string, 4), exited: make(chan struct{})}
+	p := &process{cmd: exec.Command(h.path(t), append([]string{"serve"}, args...)...), addrs: make(chan string, 4), exited: make(chan struct{})}
 	p.cmd.Env = h.env
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
@@ -124,6 +138,7 @@ func (h *house) start(t *testing.T, args ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	h.all = append(h.all, p)
 	go p.read(stderr)
 	t.Cleanup(func() {
 		p.signal(t, syscall.SIGTERM)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -26,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(testdb.Around(browser.Around(m)), goleak.Cleanup(func(code int) {
-		if err := os.RemoveAll(binaryDir); err != nil {
+		if err := errors.Join(os.RemoveAll(binaryDir), os.RemoveAll(previousDir)); err != nil {
 			panic(err)
 		}
 		os.Exit(code)
