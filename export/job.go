@@ -143,4 +143,10 @@ type Receipt struct {
 	PeakMemory       int64             `json:"peak_memory_bytes"` // of the worker process, over the run
 	Statements       int64             `json:"statements"`
 	Pages            int64             `json:"pages"`
+	PagesFetched     int64             `json:"pages_fetched,omitempty"` // of them, in this attempt
+
+	// Of a job that was cut into segments.
+	Segments          int `json:"segments,omitempty"`
+	SegmentsReused    int `json:"segments_reused,omitempty"`    // kept by an earlier attempt
+	SegmentsElsewhere int `json:"segments_elsewhere,omitempty"` // made in this attempt by those whom the worker asked to help
 }

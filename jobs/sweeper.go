@@ -189,6 +189,9 @@ func (s *Sweeper) sweepFiles(ctx context.Context) error {
 
 // owned reports whether a job has, or may still get, the file. When in doubt it has.
 func (s *Sweeper) owned(ctx context.Context, key string) bool {
+	if id, ok := export.JobOfChunk(key); ok {
+		return s.alive(ctx, id)
+	}
 	id, ok := export.JobOfFile(key)
 	if !ok {
 		return true // not ours

@@ -248,34 +248,38 @@ func (a *app) run(ctx context.Context) error {
 }
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
+	id := workerID()
 	fetch, encode := pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log), pool.New(a.cfg.Encoders())
 	a.metrics.Pool("fetch", fetch)
 	a.metrics.Pool("encode", encode)
 	runner, err := export.NewRunner(export.Config{
 		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log, Measures: a.jobs,
 		Observer: a.metrics, Fetch: fetch, Encode: encode, Window: a.cfg.Window,
-		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention, Now: a.now,
+		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention, Segments: a.segments(id), Now: a.now,
 	})
 	if err != nil {
 		return err
 	}
 	worker := jobs.NewWorker(jobs.WorkerConfig{
-		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: workerID(),
+		RedisURL: a.redisURL, Claims: a.jobs, Attempts: jobs.EndAttempts(a.jobs, runner, a.log), Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: id,
 		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures, Now: a.now,
 		Tracer: a.tracer, Ended: a.metrics.JobEnded,
 	})
 	a.worker.Store(worker)
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
-		Table: a.jobs, Backlog: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+		Table: a.jobs, Backlog: a.jobs, Ender: jobs.EndJobs(a.jobs, runner, a.log), Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
 		FilesEvery: a.cfg.FilesEvery, FilesAge: a.cfg.FilesAge, Now: a.now,
-		Audit: []jobs.Kept{a.metrics.Retained("audit-events", repository.NewAudit(a.db)), a.metrics.Retained("row-sets", repository.NewRowSets(a.db))}, AuditRetention: a.cfg.AuditRetention,
+		Audit: []jobs.Kept{a.metrics.Retained("audit-events", repository.NewAudit(a.db)), a.metrics.Retained("row-sets", repository.NewRowSets(a.db)),
+			a.metrics.Retained("segments", repository.NewSegments(a.db))}, AuditRetention: a.cfg.AuditRetention,
 		Did: a.metrics.Swept, Ended: a.metrics.JobEnded,
 	})
+	segments := jobs.NewSegmentWorker(jobs.SegmentWorkerConfig{RedisURL: a.redisURL, Maker: runner, Logger: a.log, Slots: a.cfg.SegmentSlots})
 	group.Go(func() error {
 		if !a.awaitSchema(ctx) {
 			return nil
 		}
 		group.Go(func() error { return sweeper.Run(ctx) })
+		group.Go(func() error { return segments.Run(ctx) })
 		return worker.Run(ctx)
 	})
 	return nil

@@ -135,6 +135,11 @@ func (h *house) start(t *testing.T, args ...string) *process {
 	return p
 }
 
+// says reports whether the process's log has the message.
+func (p *process) says(message string) bool {
+	return strings.Contains(p.Log(), `"msg":"`+message+`"`)
+}
+
 func (p *process) addr(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

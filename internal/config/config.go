@@ -60,6 +60,9 @@ type Config struct {
 	SmallSlots   int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
 	SharedSlots  int           `name:"shared-slots" env:"ROWMILL_SHARED_SLOTS" default:"2" help:"Jobs of either size that run at once beside them."`
 	SmallRows    int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
+	ResumeRows   int64         `name:"resume-rows" env:"ROWMILL_RESUME_ROWS" default:"250000" help:"Rows from which on an export keeps what it has made, so that another attempt goes on with it; 0: never."`
+	SpreadRows   int64         `name:"spread-rows" env:"ROWMILL_SPREAD_ROWS" default:"500000" help:"Rows from which on other workers help with an export; needs --resume-rows; 0: never."`
+	SegmentSlots int           `name:"segment-slots" env:"ROWMILL_SEGMENT_SLOTS" default:"2" help:"Segments of big exports that this worker makes at once, for whichever worker asks."`
 	MaxUserJobs  int           `name:"max-jobs-per-user" env:"ROWMILL_MAX_JOBS_PER_USER" default:"5" help:"Exports of one user that may wait or run at once; 0: no bound."`
 	MaxRows      int64         `name:"max-rows" env:"ROWMILL_MAX_ROWS" default:"0" help:"Most rows of one export, whoever asks; 0: no bound."`
 	QueuedJobs   int64         `name:"max-queued-jobs" env:"ROWMILL_MAX_QUEUED_JOBS" default:"20000" help:"Exports of all users that may wait or run at once; 0: no bound."`
@@ -223,6 +226,7 @@ func (p *problems) numbers(c *Config) {
 		{"encode-slots", int64(c.EncodeSlots), 0, 256},
 		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
 		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"max-jobs-per-user", int64(c.MaxUserJobs), 0, 1000},
+		{"resume-rows", c.ResumeRows, 0, 1 << 40}, {"spread-rows", c.SpreadRows, 0, 1 << 40}, {"segment-slots", int64(c.SegmentSlots), 1, 256},
 		{"max-rows", c.MaxRows, 0, 1 << 40}, {"max-queued-jobs", c.QueuedJobs, 0, 1_000_000}, {"max-queued-rows", c.QueuedRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
 		{"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
 		{"api-max-pages", int64(c.APIPages), 1, 10_000}, {"api-max-snapshots", int64(c.APISnapshots), 1, 10_000}, {"api-max-reads", int64(c.APIReads), 1, 10_000},
