@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"rowmill/coupon"
 	"rowmill/export"
 	"rowmill/gateway"
 	"rowmill/grants"
@@ -122,10 +123,10 @@ func openFiles(ctx context.Context, cfg *config.Config) (*blob.Store, error) {
 }
 
 func (a *app) openQueue(context.Context) (err error) {
+	a.redisURL = a.cfg.RedisURL
 	if !a.cfg.Exports() {
 		return nil
 	}
-	a.redisURL = a.cfg.RedisURL
 	if a.redisURL == "" {
 		redis, err := embedded.StartRedis()
 		if err != nil {
@@ -149,7 +150,12 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 		token = rand.Text()
 	}
 	if a.cfg.Plays(config.Reservations) {
-		h := reservationhttp.NewServer(reservationhttp.Config{Store: repository.NewReservations(a.db), Token: token, Logger: a.log})
+		prices, err := a.couponPrices()
+		if err != nil {
+			return err
+		}
+		store := coupon.NewColumns(repository.NewReservations(a.db), prices)
+		h := reservationhttp.NewServer(reservationhttp.Config{Store: store, Coupons: prices, Token: token, Logger: a.log})
 		if a.reservations, err = a.listen(ctx, "reservation API", a.cfg.ReservationsAddr, bounded(h)); err != nil {
 			return err
 		}

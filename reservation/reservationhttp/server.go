@@ -16,9 +16,10 @@ import (
 
 // Config is what a server needs.
 type Config struct {
-	Store  reservation.Store
-	Token  string       // of the service that may call; "" lets nobody in
-	Logger *slog.Logger // nil: nothing is logged
+	Store   reservation.Store
+	Coupons Coupons      // nil: there are no coupon prices here, nor a path for them
+	Token   string       // of the service that may call; "" lets nobody in
+	Logger  *slog.Logger // nil: nothing is logged
 
 	// WriteTimeout is how long a caller may take to accept a piece of an answer
 	// before its connection is cut and the statement behind it ended. 0: 30 s.
@@ -27,6 +28,7 @@ type Config struct {
 
 type server struct {
 	store        reservation.Store
+	coupons      Coupons
 	token        httpedge.Token
 	logger       *slog.Logger
 	writeTimeout time.Duration
@@ -37,6 +39,7 @@ type server struct {
 func NewServer(config Config) *echo.Echo {
 	s := &server{
 		store:        config.Store,
+		coupons:      config.Coupons,
 		token:        httpedge.NewToken(config.Token),
 		logger:       cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
 		writeTimeout: cmp.Or(config.WriteTimeout, 30*time.Second),
@@ -54,5 +57,8 @@ func NewServer(config Config) *echo.Echo {
 	e.POST(pathBatch, s.batch)
 	e.POST(pathList, s.list)
 	e.GET(pathFields, s.fields)
+	if s.coupons != nil {
+		e.POST(pathCoupons, s.couponPrices)
+	}
 	return e
 }
