@@ -14,37 +14,39 @@ import (
 // argsAtOnce are arguments of one command: Redis does nothing else while it reads them.
 const argsAtOnce = 1000
 
-// Write implements coupon.Copies: one transaction for the keys of the global slot and
-// one for the owner's, at the same time. Facts without a version are none and not kept.
+// Write implements coupon.Copies by one transaction; on a cluster, where one keeps to a
+// slot, by two at the same time. Facts without a version are none and not kept.
 func (c *Copies) Write(ctx context.Context, f coupon.Fresh) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	excluded, left := f.Excluded != nil && f.Excluded.Version != "", f.Left != nil && f.Left.Version != ""
-	if excluded || left {
-		group.Go(func() error {
-			return c.replace(ctx, func(p redis.Pipeliner) {
-				if excluded {
-					writeExcluded(ctx, p, f.Excluded)
-				}
-				if left {
-					writeStock(ctx, p, f.Left)
-				}
-			})
-		})
+	var global, owner []func(redis.Pipeliner)
+	if f.Excluded != nil && f.Excluded.Version != "" {
+		global = append(global, func(p redis.Pipeliner) { writeExcluded(ctx, p, f.Excluded) })
+	}
+	if f.Left != nil && f.Left.Version != "" {
+		global = append(global, func(p redis.Pipeliner) { writeStock(ctx, p, f.Left) })
 	}
 	if f.Held != nil && f.Held.Version != "" {
-		group.Go(func() error {
-			return c.replace(ctx, func(p redis.Pipeliner) { writeEligible(ctx, p, f.Held) })
-		})
+		owner = append(owner, func(p redis.Pipeliner) { writeEligible(ctx, p, f.Held) })
+	}
+	if _, cluster := c.client.(*redis.ClusterClient); !cluster {
+		global, owner = append(global, owner...), nil
+	}
+	for _, commands := range [][]func(redis.Pipeliner){global, owner} {
+		if len(commands) > 0 {
+			group.Go(func() error { return c.replace(ctx, commands) })
+		}
 	}
 	return group.Wait()
 }
 
-// replace sends commands on keys of one slot as a transaction.
-func (c *Copies) replace(ctx context.Context, commands func(redis.Pipeliner)) error {
+// replace sends commands as a transaction.
+func (c *Copies) replace(ctx context.Context, commands []func(redis.Pipeliner)) error {
 	_, err := c.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		commands(p)
+		for _, write := range commands {
+			write(p)
+		}
 		return nil
 	})
 	if err != nil {
