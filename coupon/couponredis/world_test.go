@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	"go.uber.org/goleak"
 
 	"rowmill/coupon"
@@ -101,6 +102,7 @@ func newWorld(t testing.TB, c repository.Config, addrs ...string) *world {
 	w.store = repository.NewCoupons(w.db)
 	w.redis = redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: addrs, IsClusterMode: len(addrs) > 1, Dialer: w.wire.dial, ContextTimeoutEnabled: true, MaxRetries: -1, ReadTimeout: patience,
+		PoolSize: poolOf(len(addrs)), MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	w.Service = coupon.NewService(w.store, couponredis.New(w.redis, patience), slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	t.Cleanup(func() {
@@ -109,6 +111,14 @@ func newWorld(t testing.TB, c repository.Config, addrs ...string) *world {
 		}
 	})
 	return w
+}
+
+// poolOf leaves one server one connection, or greetings of another would be counted.
+func poolOf(servers int) int {
+	if servers == 1 {
+		return 1
+	}
+	return 0 // the client's own
 }
 
 func sqlite(t testing.TB) repository.Config {

@@ -70,6 +70,7 @@ func startMariaDB() (dsn string, stop func() error, err error) {
 	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "s")
 	install := exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+data, "--user="+me.Username,
 		"--auth-root-authentication-method=normal", "--skip-test-db")
+	install.Env = append(os.Environ(), "TMPDIR="+dir) // or two at once remove each other's temporary tables
 	if out, err := install.CombinedOutput(); err != nil {
 		return "", nil, errors.Join(fmt.Errorf("mariadb-install-db: %w: %s", err, out), os.RemoveAll(dir))
 	}
