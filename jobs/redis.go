@@ -23,7 +23,7 @@ func OpenRedis(redisURL string, timeout time.Duration) (redis.UniversalClient, e
 		return redis.NewClient(&redis.Options{
 			Network: o.Network, Addr: o.Addr, Username: o.Username, Password: o.Password, DB: o.DB, TLSConfig: o.TLSConfig,
 			DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, ContextTimeoutEnabled: true,
-			// Or each first connection is made twice: only Redis Enterprise knows these.
+			// Only Redis Enterprise knows them; others refuse them on every new connection.
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		}), nil
 	case asynq.RedisFailoverClientOpt:
