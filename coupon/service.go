@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"runtime"
 	"slices"
 	"time"
 
@@ -75,29 +76,37 @@ type Copies interface {
 	Write(ctx context.Context, f Fresh) error
 }
 
+// Config is what a service needs.
+type Config struct {
+	Store   Store
+	Copies  Copies       // nil: there are no prices, each question is fault.Unavailable
+	Logger  *slog.Logger // nil: nothing is logged
+	Workers int          // goroutines of one question, at most; 0: one a processor
+}
+
 // Service answers what coupons make of prices. It is safe for concurrent use.
 type Service struct {
-	store  Store
-	copies Copies
-	logger *slog.Logger
+	store   Store
+	copies  Copies
+	logger  *slog.Logger
+	workers int
 }
 
-// NewService returns a service. With nil copies it has no prices: each question is
-// fault.Unavailable. A nil logger logs nothing.
-func NewService(store Store, copies Copies, logger *slog.Logger) *Service {
-	return &Service{store: store, copies: copies, logger: cmp.Or(logger, slog.New(slog.DiscardHandler))}
+// NewService returns a service.
+func NewService(c Config) *Service {
+	return &Service{store: c.Store, copies: c.Copies, logger: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0))}
 }
 
-// whyWithin is how far from its window a rule may be and still be told as refused. One
+// WhyWithin is how far from its window a rule may be and still be told as refused. One
 // that ended long ago is nobody's question, and they grow without bound.
-const whyWithin = 30 * 24 * time.Hour
+const WhyWithin = 30 * 24 * time.Hour
 
 // Prices gives what the rules make of each item for the user at the time, in the items'
 // order. Rules whose window is more than 30 days away are not told as refused. It costs
 // one SQL statement and at most one round trip to Redis; where a fact has changed, or
 // its copy is gone, one statement more for each of the three kinds and one trip more.
 func (s *Service) Prices(ctx context.Context, user string, at time.Time, items []Item) ([]Offer, error) {
-	return s.offers(ctx, OwnerOf(user), at, at.Add(-whyWithin), at.Add(whyWithin), items)
+	return s.offers(ctx, OwnerOf(user), at, at.Add(-WhyWithin), at.Add(WhyWithin), items)
 }
 
 // Now gives what the rules of the moment make of each item for everybody: rules that one
@@ -124,7 +133,7 @@ func (s *Service) offers(ctx context.Context, owner string, at, after, before ti
 	if err != nil {
 		return nil, err
 	}
-	return Offers(book.Rules, e, items, at, processors()), nil
+	return Offers(book.Rules, e, items, at, s.workers), nil
 }
 
 // eligibility asks the copies for what the rules hang on, and SQL for what they do not

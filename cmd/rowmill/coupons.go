@@ -12,12 +12,12 @@ import (
 func (a *app) couponPrices() (*coupon.Service, error) {
 	store := repository.NewCoupons(a.db)
 	if a.redisURL == "" {
-		return coupon.NewService(store, nil, a.log), nil
+		return coupon.NewService(coupon.Config{Store: store, Logger: a.log}), nil
 	}
 	client, err := jobs.OpenRedis(a.redisURL, a.cfg.CouponTimeout)
 	if err != nil {
 		return nil, err
 	}
 	a.onClose(client.Close)
-	return coupon.NewService(store, couponredis.New(client, a.cfg.CouponTimeout), a.log), nil
+	return coupon.NewService(coupon.Config{Store: store, Copies: couponredis.New(client, a.cfg.CouponTimeout), Logger: a.log}), nil
 }

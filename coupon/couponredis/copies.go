@@ -28,15 +28,18 @@ import (
 	"rowmill/internal/fault"
 )
 
+// Keys of the copies that are one for all.
 const (
-	keyExcluded  = "rowmill:coupon:{global}:excluded"
-	keyStock     = "rowmill:coupon:{global}:stock"
-	fieldVersion = "version" // no product or rule has such an id
+	KeyExcluded = "rowmill:coupon:{global}:excluded"
+	KeyStock    = "rowmill:coupon:{global}:stock"
 )
+
+const fieldVersion = "version" // no product or rule has such an id
 
 func versionMember(version string) string { return "v:" + version }
 
-func keyEligible(owner string) string { return "rowmill:coupon:{" + owner + "}:eligible" }
+// KeyEligible gives the key of what the owner holds.
+func KeyEligible(owner string) string { return "rowmill:coupon:{" + owner + "}:eligible" }
 
 // keep is how long a copy that nobody renews is kept, so that users who do not come
 // back leave nothing behind.
@@ -69,14 +72,14 @@ func (c *Copies) Read(ctx context.Context, q coupon.Question) (coupon.Eligibilit
 		for _, id := range q.Products {
 			members = append(members, id)
 		}
-		excluded = pipe.SMIsMember(ctx, keyExcluded, members...)
+		excluded = pipe.SMIsMember(ctx, KeyExcluded, members...)
 	}
 	if q.Versions.Left != "" {
-		stock = pipe.HMGet(ctx, keyStock, fieldsOf(q.Limited)...)
+		stock = pipe.HMGet(ctx, KeyStock, fieldsOf(q.Limited)...)
 	}
 	if q.Versions.Held != "" {
 		every := strconv.FormatInt(coupon.EveryProduct, 10)
-		eligible = pipe.HMGet(ctx, keyEligible(q.Owner), append(fieldsOf(q.Products), every)...)
+		eligible = pipe.HMGet(ctx, KeyEligible(q.Owner), append(fieldsOf(q.Products), every)...)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return coupon.Eligibility{}, coupon.Kinds{}, unavailable(ctx, err)

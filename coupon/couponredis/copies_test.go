@@ -280,7 +280,7 @@ func TestWithoutRedisThereAreWordsAndNoPrices(t *testing.T) {
 	if f, ok := fault.As(err); !ok || f.Kind != fault.Unavailable || !strings.Contains(f.Message, "Redis does not answer") || got != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	got, err = coupon.NewService(w.store, nil, nil).Prices(t.Context(), user, noon, items(10))
+	got, err = coupon.NewService(coupon.Config{Store: w.store}).Prices(t.Context(), user, noon, items(10))
 	if f, ok := fault.As(err); !ok || f.Kind != fault.Unavailable || !strings.Contains(f.Message, "no Redis") || got != nil {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -104,7 +104,9 @@ func newWorld(t testing.TB, c repository.Config, addrs ...string) *world {
 		Addrs: addrs, IsClusterMode: len(addrs) > 1, Dialer: w.wire.dial, ContextTimeoutEnabled: true, MaxRetries: -1, ReadTimeout: patience,
 		PoolSize: poolOf(len(addrs)), MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	w.Service = coupon.NewService(w.store, couponredis.New(w.redis, patience), slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	w.Service = coupon.NewService(coupon.Config{
+		Store: w.store, Copies: couponredis.New(w.redis, patience), Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
 	t.Cleanup(func() {
 		if err := errors.Join(w.redis.Close(), w.db.Close()); err != nil {
 			t.Error(err)

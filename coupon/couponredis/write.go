@@ -61,11 +61,11 @@ func writeExcluded(ctx context.Context, p redis.Pipeliner, f *coupon.ExcludedFac
 	for _, id := range f.Products {
 		members = append(members, id)
 	}
-	p.Del(ctx, keyExcluded)
+	p.Del(ctx, KeyExcluded)
 	for run := range slices.Chunk(members, argsAtOnce) {
-		p.SAdd(ctx, keyExcluded, run...)
+		p.SAdd(ctx, KeyExcluded, run...)
 	}
-	p.Expire(ctx, keyExcluded, keep)
+	p.Expire(ctx, KeyExcluded, keep)
 }
 
 func writeStock(ctx context.Context, p redis.Pipeliner, f *coupon.LeftFacts) {
@@ -73,7 +73,7 @@ func writeStock(ctx context.Context, p redis.Pipeliner, f *coupon.LeftFacts) {
 	for rule, left := range f.Left {
 		pairs = append(pairs, rule, left)
 	}
-	writeHash(ctx, p, keyStock, pairs)
+	writeHash(ctx, p, KeyStock, pairs)
 }
 
 func writeEligible(ctx context.Context, p redis.Pipeliner, f *coupon.HeldFacts) {
@@ -88,7 +88,7 @@ func writeEligible(ctx context.Context, p redis.Pipeliner, f *coupon.HeldFacts) 
 		}
 		pairs = append(pairs, product, text)
 	}
-	writeHash(ctx, p, keyEligible(f.Owner), pairs)
+	writeHash(ctx, p, KeyEligible(f.Owner), pairs)
 }
 
 func writeHash(ctx context.Context, p redis.Pipeliner, key string, pairs []any) {
