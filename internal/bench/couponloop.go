@@ -126,9 +126,15 @@ func (l *redisLine) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (l *redisLine) pass(ctx context.Context, commands int) error {
+// greetings are what a client says on a new connection: no part of a question.
+var greetings = []string{"hello", "client", "auth", "select"}
+
+func (l *redisLine) pass(ctx context.Context, commands ...redis.Cmder) error {
+	if slices.Contains(greetings, commands[0].Name()) {
+		return nil
+	}
 	l.trips.Add(1)
-	l.commands.Add(int64(commands))
+	l.commands.Add(int64(len(commands)))
 	if d := time.Duration(l.delay.Load()); d > 0 {
 		return l.wait(ctx, d)
 	}
@@ -141,7 +147,7 @@ func (l *redisLine) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook sees a command alone.
 func (l *redisLine) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := l.pass(ctx, 1); err != nil {
+		if err := l.pass(ctx, cmd); err != nil {
 			return err
 		}
 		return next(ctx, cmd)
@@ -151,7 +157,7 @@ func (l *redisLine) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook sees commands that go together.
 func (l *redisLine) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if err := l.pass(ctx, len(cmds)); err != nil {
+		if err := l.pass(ctx, cmds...); err != nil {
 			return err
 		}
 		return next(ctx, cmds)
