@@ -15,13 +15,13 @@ import (
 
 var (
 	noon  = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	open  = noon.Add(-time.Hour)
-	close = noon.Add(time.Hour)
+	begun = noon.Add(-time.Hour)
+	ended = noon.Add(time.Hour)
 )
 
 // rule is in force at noon.
 func rule(id int64, change func(*coupon.Rule)) coupon.Rule {
-	r := coupon.Rule{ID: id, Code: fmt.Sprintf("CODE%d", id), Kind: coupon.Rate, Value: 1000, From: open, Until: close}
+	r := coupon.Rule{ID: id, Code: fmt.Sprintf("CODE%d", id), Kind: coupon.Rate, Value: 1000, From: begun, Until: ended}
 	if change != nil {
 		change(&r)
 	}
@@ -58,10 +58,10 @@ func TestBestOfOneRule(t *testing.T) {
 		{name: "at the minimum", change: func(r *coupon.Rule) { r.Minimum, r.Currency = 100_00, "EUR" }, item: eur(100_00), off: 10_00},
 		{name: "below the minimum", change: func(r *coupon.Rule) { r.Minimum, r.Currency = 100_00, "EUR" }, item: eur(99_99), reason: coupon.BelowMinimum},
 		{name: "another currency", change: fixed(1), item: coupon.Item{Product: 7, Minor: 100, Currency: "USD"}, reason: coupon.OtherCurrency},
-		{name: "as the window begins", item: eur(100), at: open, off: 10},
-		{name: "before the window", item: eur(100), at: open.Add(-time.Nanosecond), reason: coupon.NotYet},
-		{name: "just before the window ends", item: eur(100), at: close.Add(-time.Nanosecond), off: 10},
-		{name: "as the window ends", item: eur(100), at: close, reason: coupon.Over},
+		{name: "as the window begins", item: eur(100), at: begun, off: 10},
+		{name: "before the window", item: eur(100), at: begun.Add(-time.Nanosecond), reason: coupon.NotYet},
+		{name: "just before the window ends", item: eur(100), at: ended.Add(-time.Nanosecond), off: 10},
+		{name: "as the window ends", item: eur(100), at: ended, reason: coupon.Over},
 		{name: "an excluded product", item: eur(100), facts: coupon.Eligibility{Excluded: map[int64]bool{7: true}}, reason: coupon.ExcludedProduct},
 		{name: "another excluded product", item: eur(100), facts: coupon.Eligibility{Excluded: map[int64]bool{8: true}}, off: 10},
 		{name: "not held", change: func(r *coupon.Rule) { r.HeldOnly = true }, item: eur(100), reason: coupon.NotEligible},
@@ -109,10 +109,10 @@ func TestTheFirstReasonIsTold(t *testing.T) {
 		{coupon.OutOfStock, coupon.Item{Product: 7, Minor: 100, Currency: "EUR"}, coupon.Eligibility{Held: held}, noon},
 		{coupon.BelowMinimum, coupon.Item{Product: 7, Minor: 99, Currency: "EUR"}, coupon.Eligibility{Held: held}, noon},
 		{coupon.OtherCurrency, coupon.Item{Product: 7, Minor: 99, Currency: "USD"}, coupon.Eligibility{Held: held}, noon},
-		{coupon.Over, coupon.Item{Product: 7, Minor: 99, Currency: "USD"}, coupon.Eligibility{Held: held}, close},
-		{coupon.NotYet, coupon.Item{Product: 7, Minor: 99, Currency: "USD"}, coupon.Eligibility{Held: held}, open.Add(-1)},
-		{coupon.NotEligible, coupon.Item{Product: 7, Minor: 99, Currency: "USD"}, coupon.Eligibility{}, close},
-		{coupon.ExcludedProduct, coupon.Item{Product: 7, Minor: 99, Currency: "USD"}, coupon.Eligibility{Excluded: map[int64]bool{7: true}}, close},
+		{coupon.Over, coupon.Item{Product: 7, Minor: 99, Currency: "USD"}, coupon.Eligibility{Held: held}, ended},
+		{coupon.NotYet, coupon.Item{Product: 7, Minor: 99, Currency: "USD"}, coupon.Eligibility{Held: held}, begun.Add(-1)},
+		{coupon.NotEligible, coupon.Item{Product: 7, Minor: 99, Currency: "USD"}, coupon.Eligibility{}, ended},
+		{coupon.ExcludedProduct, coupon.Item{Product: 7, Minor: 99, Currency: "USD"}, coupon.Eligibility{Excluded: map[int64]bool{7: true}}, ended},
 	}
 	for _, s := range steps {
 		got := coupon.Best([]coupon.Rule{r}, s.facts, s.item, s.at)
@@ -167,9 +167,9 @@ func randomRule(r *rand.Rand, id int64, e *coupon.Eligibility) coupon.Rule {
 		}
 		switch r.IntN(6) {
 		case 0:
-			c.From, c.Until = noon.Add(1), close
+			c.From, c.Until = noon.Add(1), ended
 		case 1:
-			c.From, c.Until = open, noon
+			c.From, c.Until = begun, noon
 		}
 	})
 	if r.IntN(3) == 0 {

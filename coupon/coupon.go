@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -120,17 +121,7 @@ type Eligibility struct {
 }
 
 func (e Eligibility) holds(rule, product int64) bool {
-	return contains(e.Held[EveryProduct], rule) || contains(e.Held[product], rule)
-}
-
-// contains is for the handful of rules that a user holds.
-func contains(rules []int64, rule int64) bool {
-	for _, r := range rules {
-		if r == rule {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(e.Held[EveryProduct], rule) || slices.Contains(e.Held[product], rule)
 }
 
 // OwnerOf gives the name that what a user holds is kept under, in SQL and in Redis: the

@@ -18,6 +18,7 @@ package couponredis
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,7 +94,7 @@ func (c *Copies) Read(ctx context.Context, q coupon.Question) (coupon.Eligibilit
 		e.Left, missing.Left = readStock(stock.Val(), q.Versions.Left, q.Limited)
 	}
 	if eligible != nil {
-		e.Held, missing.Held = readEligible(eligible.Val(), q.Versions.Held, append(q.Products[:len(q.Products):len(q.Products)], coupon.EveryProduct))
+		e.Held, missing.Held = readEligible(eligible.Val(), q.Versions.Held, append(slices.Clip(q.Products), coupon.EveryProduct))
 	}
 	return e, missing, nil
 }

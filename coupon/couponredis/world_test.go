@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"path/filepath"
@@ -124,6 +125,7 @@ func poolOf(servers int) int {
 }
 
 func sqlite(t testing.TB) repository.Config {
+	t.Helper()
 	return repository.Config{Path: filepath.Join(t.TempDir(), "db")}
 }
 
@@ -187,8 +189,6 @@ func plainly(s coupon.Set, holder string, left map[int64]int64, items []coupon.I
 	for _, r := range s.Rules {
 		e.Left[r.ID] = r.Stock
 	}
-	for rule, n := range left {
-		e.Left[rule] = n
-	}
+	maps.Copy(e.Left, left)
 	return coupon.Offers(s.Rules, e, items, noon, 1)
 }

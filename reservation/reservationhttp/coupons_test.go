@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestCouponPrices(t *testing.T) {
 	res, body := post(t, url, `{"user":"kim@example.com","at":"2026-11-30T21:00:00+09:00","products":[{"id":1,"price":"120.00","currency":"EUR"},{"id":2,"price":"15000","currency":"KRW"}]}`)
 	want := `{"prices":[{"product_id":1,"price":"120.00","best":{"rule":1,"code":"쿠폰<&>","price":"108.00","discount":"12.00"},"refused":[{"rule":2,"reason":"over"}]},` +
 		`{"product_id":2,"price":"15000","best":null,"refused":[{"rule":2,"reason":"over"}]}]}`
-	if res.StatusCode != 200 || body != want || res.Header.Get("Content-Type") != typeJSON || parseStatements(res.Header.Get(headerTiming)) != 1 {
+	if res.StatusCode != http.StatusOK || body != want || res.Header.Get("Content-Type") != typeJSON || parseStatements(res.Header.Get(headerTiming)) != 1 {
 		t.Errorf("%d %v %s", res.StatusCode, res.Header, body)
 	}
 	if f.user != "kim@example.com" || !f.at.Equal(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)) {
@@ -63,7 +64,7 @@ func TestCouponPrices(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	before := time.Now()
-	if res, body := post(t, url, `{"products":[{"currency":"EUR","price":"0","id":1}]}`); res.StatusCode != 200 || f.user != "" || f.at.Before(before) {
+	if res, body := post(t, url, `{"products":[{"currency":"EUR","price":"0","id":1}]}`); res.StatusCode != http.StatusOK || f.user != "" || f.at.Before(before) {
 		t.Errorf("nobody, now: %d %s, %q at %v", res.StatusCode, body, f.user, f.at)
 	}
 	if strings.Contains(log.String(), "kim") || strings.Contains(log.String(), testToken) {
@@ -83,7 +84,7 @@ func TestCouponPricesOfAsManyAsThereMayBe(t *testing.T) {
 	url, _ := serveCoupons(t, new(fakeCoupons))
 	res, body := post(t, url, `{"products":`+products(coupon.MaxProducts)+`}`)
 	var got struct{ Prices []json.RawMessage }
-	if err := json.Unmarshal([]byte(body), &got); err != nil || res.StatusCode != 200 || len(got.Prices) != coupon.MaxProducts {
+	if err := json.Unmarshal([]byte(body), &got); err != nil || res.StatusCode != http.StatusOK || len(got.Prices) != coupon.MaxProducts {
 		t.Errorf("%d, %d prices, %v", res.StatusCode, len(got.Prices), err)
 	}
 }
@@ -119,7 +120,7 @@ func TestCouponPricesRefuse(t *testing.T) {
 			url, _ := serveCoupons(t, f)
 			res, body := post(t, url, x.body)
 			p := readSent(t, res, body)
-			if res.StatusCode != 400 || len(p.Errors) != 1 || p.Errors[0].Name != x.fields || !strings.Contains(p.Errors[0].Detail, x.detail) || f.items != nil {
+			if res.StatusCode != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Name != x.fields || !strings.Contains(p.Errors[0].Detail, x.detail) || f.items != nil {
 				t.Errorf("%d %+v, want %s: %s", res.StatusCode, p, x.fields, x.detail)
 			}
 		})
@@ -136,17 +137,17 @@ func TestCouponPricesFailInWords(t *testing.T) {
 	f := &fakeCoupons{err: fault.Wrap(errors.New("dial tcp 10.0.0.1"), fault.Unavailable, "There are no coupon prices: Redis does not answer. Please try again.")}
 	url, log := serveCoupons(t, f)
 	res, body := post(t, url, question)
-	if p := readSent(t, res, body); res.StatusCode != 503 || !strings.Contains(p.Detail, "Redis does not answer") || strings.Contains(body, "10.0.0.1") {
+	if p := readSent(t, res, body); res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(p.Detail, "Redis does not answer") || strings.Contains(body, "10.0.0.1") {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
 	if text := log.String(); !strings.Contains(text, "10.0.0.1") || strings.Contains(text, "kim") {
 		t.Errorf("log: %s", text)
 	}
 	base, _ := serve(t, &fakeStore{})
-	if res, _ := post(t, base+pathCoupons, question); res.StatusCode != 404 {
+	if res, _ := post(t, base+pathCoupons, question); res.StatusCode != http.StatusNotFound {
 		t.Errorf("a server without coupons: %d", res.StatusCode)
 	}
-	if res, _ := send(t, "POST", url, question); res.StatusCode != 401 {
+	if res, _ := send(t, "POST", url, question); res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("without a token: %d", res.StatusCode)
 	}
 }
