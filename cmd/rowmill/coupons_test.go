@@ -75,7 +75,8 @@ const aQuestion = `{"user":"member-1","products":[{"id":1,"price":"400.00","curr
 func TestCouponPricesOfAProcessThatNeedsNoOther(t *testing.T) {
 	a, _ := boot(t, 10, func(c *config.Config) { c.MySQLDSN, c.RedisURL = "", "" })
 	status, body := internal(t, a, aQuestion)
-	if text := string(body); status != 200 || !strings.Contains(text, `{"product_id":1,"price":"400.00","best":{"rule":5,"code":"FIRST100","price":"320.00","discount":"80.00"}`) ||
+	if text := string(body); status != 200 || !strings.Contains(text, `{"product_id":1,"price":"400.00","best":{"rule":5,"code":"FIRST100","price":"320.00","discount":"80.00"},`+
+		`"refused":[{"rule":4,"reason":"below-minimum"},{"rule":8,"reason":"currency"}]}`) ||
 		!strings.Contains(text, `{"product_id":16,"price":"400.00","best":null,"refused":[{"rule":1,"reason":"excluded-product"}`) {
 		t.Errorf("%d %s", status, body)
 	}
