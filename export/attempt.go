@@ -27,6 +27,8 @@ type attempt struct {
 	fence Fence
 	rep   *reporter
 	clock *phaseClock
+	step  step
+	pages pageTracer
 
 	plan     plan
 	snapshot Snapshot
@@ -37,43 +39,38 @@ type attempt struct {
 }
 
 // make goes through the phases. The job is Succeeded when it returns nil.
-func (a *attempt) make(ctx context.Context, key string) error {
-	var err error
+func (a *attempt) make(ctx context.Context, key string) (err error) {
+	defer func() { a.leave(err) }()
 	if a.plan, err = a.planOf(a.job.Request); err != nil {
 		return err
 	}
-	a.enter(PhaseSnapshot)
-	if a.snapshot, err = a.plan.dataset.Source.Snapshot(ctx, a.job.Scope, a.job.Request); err != nil {
+	phase := a.enter(ctx, PhaseSnapshot)
+	if a.snapshot, err = a.plan.dataset.Source.Snapshot(phase, a.job.Scope, a.job.Request); err != nil {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
 	a.receipt.SnapshotAt, a.receipt.Expected, a.receipt.Statements = a.snapshot.At, a.snapshot.Total, a.snapshot.Statements
 	a.rep.expect(a.snapshot.Total)
 
-	a.enter(PhaseFetch)
-	written, err := a.write(ctx, key)
+	phase = a.enter(ctx, PhaseFetch)
+	written, err := a.write(phase, key)
 	if err != nil {
 		return err
 	}
-	a.enter(PhaseVerify)
-	if err := a.verify(ctx, key, written); err != nil {
+	phase = a.enter(ctx, PhaseVerify)
+	if err := a.verify(phase, key, written); err != nil {
 		return err
 	}
-	a.enter(PhasePublish)
-	if err := a.storeRows(ctx); err != nil {
+	phase = a.enter(ctx, PhasePublish)
+	if err := a.storeRows(phase); err != nil {
 		return err
 	}
-	return a.publish(ctx, key)
-}
-
-func (a *attempt) enter(p Phase) {
-	a.clock.enter(p)
-	a.rep.enter(p)
+	return a.publish(phase, key)
 }
 
 // write streams the rows into the file store and gives the hash of what it wrote.
 func (a *attempt) write(ctx context.Context, key string) (hash.Hash, error) {
 	sum := sha256.New()
-	err := a.cfg.Files.Put(ctx, key, a.job.Request.Format.ContentType(), func(w io.Writer) error {
+	err := a.cfg.Files.Put(ctx, key, a.fileMeta(ctx), func(w io.Writer) error {
 		enc, err := sheet.New(io.MultiWriter(w, sum), a.plan.spec)
 		if err != nil {
 			return fmt.Errorf("begin the file: %w", err)
@@ -139,7 +136,9 @@ type fetched struct {
 
 // fetch reads a page. A page that does not account for each of its rows is a
 // fault, never the end of the data.
-func (a *attempt) fetch(ctx context.Context, t PageToken) (fetched, error) {
+func (a *attempt) fetch(ctx context.Context, t PageToken) (_ fetched, err error) {
+	ctx, end := a.pages.begin(ctx, t.Rows, a.cfg.Now)
+	defer func() { end(err) }()
 	page, err := a.plan.dataset.Source.Fetch(ctx, a.job.Scope, t, a.plan.fields)
 	if err != nil {
 		return fetched{}, fmt.Errorf("fetch a page: %w", err)

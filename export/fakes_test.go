@@ -128,11 +128,12 @@ func (*attempts) Release(context.Context, export.Fence, time.Time, *export.Failu
 type memory struct {
 	mu     sync.Mutex
 	files  map[string][]byte
-	limit  int          // bytes it takes before it is full; 0: no end
-	damage func([]byte) // what happens to a stored file
+	limit  int             // bytes it takes before it is full; 0: no end
+	damage func([]byte)    // what happens to a stored file
+	meta   export.FileMeta // of the last file
 }
 
-func (m *memory) Put(ctx context.Context, key, _ string, write func(io.Writer) error) error {
+func (m *memory) Put(ctx context.Context, key string, meta export.FileMeta, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(limited{&b, m.limit}); err != nil {
 		return err
@@ -145,7 +146,7 @@ func (m *memory) Put(ctx context.Context, key, _ string, write func(io.Writer) e
 	if m.damage != nil {
 		m.damage(b.Bytes())
 	}
-	m.files[key] = b.Bytes()
+	m.files[key], m.meta = b.Bytes(), meta
 	return nil
 }
 
@@ -192,14 +193,23 @@ type bench struct {
 
 func newBench(t *testing.T, s *source) *bench {
 	t.Helper()
-	b := &bench{source: s, attempts: &attempts{}, files: &memory{files: map[string][]byte{}}}
+	files := &memory{files: map[string][]byte{}}
+	b := newBenchOn(t, s, files, nil)
+	b.files = files
+	return b
+}
+
+// newBenchOn is newBench with another file store, and what exports have cost.
+func newBenchOn(t *testing.T, s *source, files export.Files, measures export.Measures) *bench {
+	t.Helper()
+	b := &bench{source: s, attempts: &attempts{}}
 	columns := []export.Column{
 		{Key: "id", Titles: map[string]string{"en": "ID", "ko": "번호"}, Type: table.Integer, Width: 8, Fields: []string{"id"}},
 		{Key: "guest", Titles: map[string]string{"en": "Guest", "ko": "고객"}, Type: table.Text, Width: 8, Fields: []string{"guest"}, Personal: "name"},
 	}
 	var err error
 	b.Runner, err = export.NewRunner(export.Config{
-		Datasets: []export.Dataset{{Name: "rows", Columns: columns, Source: s}}, Attempts: b.attempts, Files: b.files, RowSets: b.attempts, Logger: slog.New(slog.DiscardHandler),
+		Datasets: []export.Dataset{{Name: "rows", Columns: columns, Source: s}}, Attempts: b.attempts, Files: files, RowSets: b.attempts, Measures: measures, Logger: slog.New(slog.DiscardHandler),
 		Fetch: pool.New(3), Encode: pool.New(2), Window: 4, ReportEvery: 10 * time.Millisecond, Lease: time.Second,
 	})
 	if err != nil {

@@ -67,6 +67,7 @@ type Job struct {
 	RequestedBy string
 	Scope       access.Scope // what the requester was let see
 	Queue       Queue
+	Turn        int64 // when it runs: the lowest of its queue is next; 0 until it is stored
 	Status      Status
 	Phase       Phase // of a running job
 

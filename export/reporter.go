@@ -18,6 +18,7 @@ var ErrLeaseLost = errors.New("the job's lease ran out before it could be renewe
 // ends the run when the job has moved on.
 type reporter struct {
 	attempts Attempts
+	observer Observer
 	fence    Fence
 	phase    atomic.Value // Phase
 	expected atomic.Int64
@@ -31,8 +32,8 @@ type reporter struct {
 // startReporter returns the context of the run, which ends with the reason, and its reporter.
 func (r *Runner) startReporter(ctx context.Context, f Fence) (context.Context, *reporter) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	beats, end := context.WithCancel(ctx)
-	rep := &reporter{attempts: r.cfg.Attempts, fence: f, cancel: cancel, end: end}
+	beats, end := context.WithCancel(telemetry.Untraced(ctx)) // two statements a second
+	rep := &reporter{attempts: r.cfg.Attempts, observer: r.cfg.Observer, fence: f, cancel: cancel, end: end}
 	rep.phase.Store(PhaseSnapshot)
 	rep.done.Go(func() { rep.loop(beats, r.cfg) })
 	return ctx, rep
@@ -82,7 +83,9 @@ func (rep *reporter) report(ctx context.Context, lease time.Time, limit time.Dur
 
 func (rep *reporter) enter(p Phase)  { rep.phase.Store(p) }
 func (rep *reporter) expect(n int64) { rep.expected.Store(n) }
-func (rep *reporter) wrote(n int64)  { rep.written.Store(n) }
+
+// wrote notes that n rows have gone into the file so far.
+func (rep *reporter) wrote(n int64) { rep.observer.RowsWritten(n - rep.written.Swap(n)) }
 
 // samplePeak notes how much memory the process holds.
 func (rep *reporter) samplePeak() {

@@ -21,6 +21,8 @@ type Config struct {
 	Files    Files
 	RowSets  RowSets
 	Logger   *slog.Logger
+	Measures Measures // nil: sizes are expected by the defaults
+	Observer Observer // nil: nobody counts
 
 	// Shared by all jobs: how many pages are read from the sources at once, and how
 	// many chunks are encoded.
@@ -74,6 +76,9 @@ func NewRunner(c Config) (*Runner, error) {
 	c.Product = cmp.Or(c.Product, "Rowmill")
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	if err := c.Validate(); err != nil {
 		return nil, err

@@ -14,6 +14,10 @@ import (
 // current one: it was canceled, or another worker has taken over.
 var ErrFenced = errors.New("the job has moved on: this attempt is no longer its current one")
 
+// ErrNothingDue is returned by a claim of a queue whose jobs have all been taken, or
+// are to run later.
+var ErrNothingDue = errors.New("no job of the queue is due")
+
 // Progress is where a running attempt stands.
 type Progress struct {
 	Phase    Phase
@@ -76,10 +80,18 @@ type Source interface {
 	Fetch(ctx context.Context, scope access.Scope, t PageToken, fields []string) (Page, error)
 }
 
+// FileMeta is what is known of a file before it is written.
+type FileMeta struct {
+	ContentType string
+	// Expected is about how many bytes it will have; 0: not known. A store that has
+	// no room for them may fail before it is given any.
+	Expected int64
+}
+
 // Files keeps published files.
 type Files interface {
 	// Put writes a file; it is visible only if write and Put return nil.
-	Put(ctx context.Context, key, contentType string, write func(w io.Writer) error) error
+	Put(ctx context.Context, key string, meta FileMeta, write func(w io.Writer) error) error
 	// Open gives a file for reading at any place.
 	Open(ctx context.Context, key string) (Reader, error)
 	// Delete removes a file; an absent one is no error.

@@ -121,7 +121,7 @@ func (s *Server) cancelExport(ctx context.Context, in *jobInput) (*jobOutput, er
 	case !changed && job.Status != export.Canceled:
 		return nil, fault.New(fault.Conflict, "The export is %s already; it cannot be canceled.", job.Status)
 	case changed:
-		s.log(ctx).InfoContext(ctx, "export canceled", "job_id", job.ID)
+		s.log(ctx).InfoContext(ctx, "export canceled", "job_id", job.ID, "attempt", job.Attempt)
 		if err := s.cfg.Queue.Cancel(context.WithoutCancel(ctx), job); err != nil {
 			s.log(ctx).WarnContext(ctx, "canceled job left in the queue; its task will find nothing to run", "job_id", job.ID, "error", err)
 		}
@@ -183,7 +183,9 @@ func (s *Server) exportRoutes() {
 		DefaultStatus: http.StatusAccepted, MaxBodyBytes: 1 << 20,
 		Summary: "Ask for an export",
 		Description: "Makes a job and answers at once, with its address in Location. Asking the same again while that job is alive, " +
-			"as by a double click, gives the same job: again 202, with the same Location.",
+			"as by a double click, gives the same job: again 202, with the same Location. Where you have as many exports waiting or running as you " +
+			"may have, the answer is 429; where all users have as many, or as many rows, as the service takes on at once, it is 503 with the type " +
+			"urn:rowmill:problem:queue-full. Retry-After says when there may be room.",
 	}, s.createExport, 400, 401, 403, 408, 409, 413, 415, 500, 503)
 	register(s, huma.Operation{
 		OperationID: "list-exports", Method: http.MethodGet, Path: exportsPath, Tags: []string{"Exports"},

@@ -12,6 +12,7 @@ import (
 	"rowmill/export"
 	"rowmill/export/sheet"
 	"rowmill/gateway"
+	"rowmill/internal/fault"
 	"rowmill/reservation"
 )
 
@@ -123,6 +124,7 @@ func TestTheCountChoosesTheQueue(t *testing.T) {
 		{20_000, nil, export.QueueSmall, 20_000},
 		{20_001, nil, export.QueueLarge, 20_001},
 		{5, errBroken, export.QueueLarge, 0},
+		{5, fault.New(fault.Overloaded, "Busy."), export.QueueLarge, 0},
 	} {
 		w := newWorld(t, func(w *world, _ *gateway.Config) { w.reservations.total, w.reservations.err = c.rows, c.err })
 		rec := w.call("POST", exportsPath, `{}`)

@@ -21,16 +21,17 @@ import (
 
 // Server is the gateway. It is an http.Handler and safe for concurrent use.
 type Server struct {
-	cfg     Config
-	echo    *echo.Echo
-	api     huma.API
-	orders  *orders
-	origins *http.CrossOriginProtection
-	unruled []string // operations without a rule in needs
-	streams *streams
-	rates   *rates
-	keeper  *grants.Keeper // nil: grants are not kept
-	links   links
+	cfg        Config
+	echo       *echo.Echo
+	api        huma.API
+	orders     *orders
+	origins    *http.CrossOriginProtection
+	unruled    []string          // operations without a rule in needs
+	operations map[string]string // ids by method and route
+	streams    *streams
+	rates      *rates
+	keeper     *grants.Keeper // nil: grants are not kept
+	links      links
 
 	draining chan struct{}
 	drain    sync.Once
@@ -46,13 +47,14 @@ func New(cfg Config) (*Server, error) {
 	cfg.LinkKey = nil // not to be printed with a Server
 	cfg = cfg.timely()
 	s := &Server{
-		cfg:      cfg,
-		echo:     echo.New(),
-		orders:   newOrders(cfg),
-		streams:  &streams{all: cfg.MaxStreams, perUser: cfg.Limits.StreamsPerUser, by: map[string]int{}},
-		rates:    newRates(cfg.Limits, cfg.Now),
-		links:    links,
-		draining: make(chan struct{}),
+		cfg:        cfg,
+		echo:       echo.New(),
+		orders:     newOrders(cfg),
+		streams:    &streams{all: cfg.MaxStreams, perUser: cfg.Limits.StreamsPerUser, by: map[string]int{}},
+		rates:      newRates(cfg.Limits, cfg.Now),
+		links:      links,
+		operations: map[string]string{},
+		draining:   make(chan struct{}),
 	}
 	s.orders.record = s.record
 	if cfg.Grants != nil {

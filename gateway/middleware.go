@@ -44,7 +44,10 @@ func (s *Server) use() {
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := s.cfg.Now()
-		req, ctx := identify(c.Request(), s.cfg.TrustedProxies)
+		operation := s.operationOf(c)
+		ctx, span := s.enter(c, operation)
+		defer func() { s.answered(c, span, operation, s.cfg.Now().Sub(start)) }()
+		req, ctx := identify(c.Request().WithContext(ctx), s.cfg.TrustedProxies)
 		c.SetRequest(c.Request().WithContext(ctx))
 		c.Response().Header().Set("X-Request-Id", req.id)
 		if err := s.guard(c, next); err != nil {

@@ -56,6 +56,7 @@ func register[I, O any](s *Server, op huma.Operation, handle func(context.Contex
 	}
 	problem := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
 	s.rule(&op)
+	s.operations[routeOf(op.Method, op.Path)] = op.OperationID
 	if len(needs[op.OperationID]) > 0 {
 		statuses = append(statuses, http.StatusForbidden, http.StatusServiceUnavailable)
 	}

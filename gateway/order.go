@@ -179,24 +179,23 @@ func (o *orders) place(ctx context.Context, r export.Request, scope access.Scope
 	call, now := requestOf(ctx), o.cfg.Now().UTC().Truncate(time.Microsecond) // as exact as the table keeps it
 	rows, queue, counted := o.size(ctx, r, scope)
 	if err := o.withinRows(ctx, rows, counted); err != nil {
-		return export.Job{}, err
+		return export.Job{}, o.refused(ctx, r, err)
 	}
 	wanted := export.Job{
 		ID: id.String(), Request: r, RequestedBy: call.subject, Scope: scope,
 		Queue: queue, Status: export.Queued, RowsExpected: rows,
 		CreatedAt: now, RunAt: now, TraceParent: call.traceParent,
 	}
+	log := logger(ctx, o.cfg.Logger)
+	log.InfoContext(ctx, "export ordered", "job_id", wanted.ID, "attempt", 0, "dataset", r.Dataset, "format", string(r.Format), "rows_expected", rows)
 	if err := o.record(ctx, createEvent(wanted)); err != nil {
 		return export.Job{}, err
 	}
 	job, created, err := o.cfg.Jobs.Insert(ctx, wanted, idempotencyKey)
-	if err != nil && fault.KindOf(err) == fault.TooMany {
-		return export.Job{}, o.tooMany(ctx, err)
-	}
 	if err != nil {
-		return export.Job{}, fmt.Errorf("insert the job: %w", err)
+		return export.Job{}, o.refused(ctx, r, fmt.Errorf("insert the job: %w", err))
 	}
-	log := logger(ctx, o.cfg.Logger).With("job_id", job.ID)
+	log = log.With("job_id", job.ID)
 	if !created {
 		again := createEvent(job)
 		again.Detail = "the same as " + wanted.ID + " asks for"
@@ -206,11 +205,13 @@ func (o *orders) place(ctx context.Context, r export.Request, scope access.Scope
 		log.InfoContext(ctx, "export is there already", "status", string(job.Status))
 		return job, nil
 	}
-	log.InfoContext(ctx, "export accepted", "dataset", r.Dataset, "format", string(r.Format), "queue", string(queue), "rows_expected", rows)
+	log.InfoContext(ctx, "export accepted", "attempt", 0, "queue", string(queue))
 	// The job exists now: a caller who has gone must not keep it from the queue.
 	if err := o.cfg.Queue.Enqueue(context.WithoutCancel(ctx), job); err != nil {
 		log.WarnContext(ctx, "job not enqueued; the sweeper will", "error", err)
+		return job, nil
 	}
+	log.InfoContext(ctx, "export enqueued", "attempt", job.Attempt+1, "queue", string(queue))
 	return job, nil
 }
 

@@ -32,9 +32,9 @@ func requestOf(ctx context.Context) *request {
 	return &request{}
 }
 
-// identify takes the caller's request id and trace, or makes new ones.
+// identify takes the caller's request id, or makes one, and the trace of its context.
 func identify(r *http.Request, proxies []netip.Prefix) (*request, context.Context) {
-	ctx := telemetry.WithTraceParent(r.Context(), r.Header.Get("traceparent"))
+	ctx := r.Context()
 	req := &request{id: r.Header.Get("X-Request-Id"), traceParent: telemetry.TraceParent(ctx), userAgent: r.UserAgent()}
 	req.address = clientAddress(r, proxies)
 	req.userAgent = strings.ToValidUTF8(req.userAgent[:min(maxUserAgent, len(req.userAgent))], "")

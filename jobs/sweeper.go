@@ -14,10 +14,17 @@ import (
 
 // SweptTable is the part of the job table that shows what needs care.
 type SweptTable interface {
-	Due(ctx context.Context, at time.Time, limit int) ([]export.Job, error)
+	// Due gives the queued jobs whose time has come, the longest first, from after the given one on.
+	Due(ctx context.Context, at time.Time, after export.Job, limit int) ([]export.Job, error)
 	Lost(ctx context.Context, at time.Time, limit int) ([]export.Job, error)
 	Expirable(ctx context.Context, at time.Time, limit int) ([]export.Job, error)
 	Get(ctx context.Context, id string) (export.Job, error)
+}
+
+// Backlog is how much there is to do.
+type Backlog interface {
+	// Unfinished counts the jobs of each queue that wait, due or not, or run.
+	Unfinished(ctx context.Context) (map[export.Queue]int, error)
 }
 
 // Ender ends jobs and attempts for others.
@@ -42,11 +49,12 @@ type Kept interface {
 
 // SweeperConfig is what a Sweeper needs.
 type SweeperConfig struct {
-	Table  SweptTable
-	Ender  Ender
-	Files  SweptFiles
-	Queue  *Queue
-	Logger *slog.Logger
+	Table   SweptTable
+	Backlog Backlog
+	Ender   Ender
+	Files   SweptFiles
+	Queue   *Queue
+	Logger  *slog.Logger
 
 	Every       time.Duration // default 5 s
 	FilesEvery  time.Duration // between two looks through the file store; default 10 min
@@ -56,6 +64,9 @@ type SweeperConfig struct {
 	Audit          []Kept        // swept one after the other; nil: none
 	AuditRetention time.Duration // how long it is kept; default 17,520 h, two years
 	AuditEvery     time.Duration // between two looks; default 1 h
+
+	Did   func(action string, n int) // of "lost", "resent", "expired", "files-removed"; nil: nobody counts
+	Ended Ended                      // of jobs that lost too many workers
 
 	Now func() time.Time
 }
@@ -120,11 +131,14 @@ func (s *Sweeper) recoverLost(ctx context.Context) error {
 		fence, why := export.Fence{JobID: j.ID, Attempt: j.Attempt}, workerLost(now)
 		s.cfg.Logger.WarnContext(ctx, "a running job has lost its worker", "attempt", j.Attempt, "lease_until", j.LeaseUntil)
 		if j.Failures+1 >= s.cfg.MaxFailures {
-			err = s.cfg.Ender.Fail(ctx, fence, *why)
+			if err = s.cfg.Ender.Fail(ctx, fence, *why); err == nil {
+				s.cfg.Ended.tell("failed", why.Code)
+			}
 		} else {
 			err = s.cfg.Ender.Release(ctx, fence, now, why)
 		}
 		if err == nil {
+			s.did("lost", 1)
 			err = s.cfg.Files.Delete(ctx, export.FileKey(j))
 		}
 		// Fenced, it may have published its file at the last moment.
@@ -133,20 +147,6 @@ func (s *Sweeper) recoverLost(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// resend sends the tasks of all jobs that are due; those that Redis still has are left as they are.
-func (s *Sweeper) resend(ctx context.Context) error {
-	due, err := s.cfg.Table.Due(ctx, s.cfg.Now(), sweepBatch)
-	if err != nil {
-		return err
-	}
-	for _, j := range due {
-		if err := s.cfg.Queue.Enqueue(ctx, j); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // expire removes files whose time is over: first the state, so that no link leads to nothing.
@@ -162,6 +162,8 @@ func (s *Sweeper) expire(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
+		s.did("expired", 1)
+		s.cfg.Logger.InfoContext(telemetry.WithJob(telemetry.WithTraceParent(ctx, j.TraceParent), j.ID), "export expired", "attempt", j.Attempt)
 		if j.File != nil {
 			errs = append(errs, s.cfg.Files.Delete(ctx, j.File.Key))
 		}
@@ -177,6 +179,7 @@ func (s *Sweeper) sweepFiles(ctx context.Context) error {
 	}
 	s.filesNext = now.Add(s.cfg.FilesEvery)
 	removed, err := s.cfg.Files.Sweep(ctx, now.Add(-s.cfg.FilesAge), func(key string) bool { return s.owned(ctx, key) })
+	s.did("files-removed", removed)
 	if removed > 0 {
 		s.cfg.Logger.InfoContext(ctx, "files without a job were removed", "files", removed)
 	}

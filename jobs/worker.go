@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -17,6 +18,9 @@ import (
 
 // Claims is the part of the job table that a worker needs besides what a run writes.
 type Claims interface {
+	// ClaimNext takes the job of the queue that is due and next by its turn, or
+	// returns export.ErrNothingDue.
+	ClaimNext(ctx context.Context, q export.Queue, worker string, at, leaseUntil time.Time) (export.Job, error)
 	// Claim takes the attempt, or returns export.ErrFenced if it is taken or over.
 	Claim(ctx context.Context, f export.Fence, worker string, at, leaseUntil time.Time) (export.Job, error)
 	// Beat stores that the worker is alive.
@@ -38,7 +42,9 @@ type WorkerConfig struct {
 	Queue    *Queue
 	Logger   *slog.Logger
 
-	Permissions Permissions // asked before a job runs; nil: every job may
+	Permissions Permissions       // asked before a job runs; nil: every job may
+	Tracer      *telemetry.Tracer // nil: attempts are not recorded
+	Ended       Ended             // nil: attempts are not counted
 
 	ID          string        // unique among the workers
 	SmallSlots  int           // small jobs that run at once whatever the large ones do; default 2
@@ -66,6 +72,7 @@ type Worker struct {
 	runs    context.Context // parent of all runs; ends with errShutdown
 	stop    context.CancelCauseFunc
 	running sync.WaitGroup
+	beaten  atomic.Int64 // when it last said that it is alive, in Unix nanoseconds
 }
 
 // NewWorker returns a worker that takes nothing before Run.
@@ -94,8 +101,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.server(opt, w.cfg.SharedSlots, map[string]int{queueName(export.QueueSmall): smallWeight, queueName(export.QueueLarge): largeWeight}),
 	}
 	mux := asynq.NewServeMux()
-	mux.HandleFunc(TypeRun, func(_ context.Context, t *asynq.Task) error {
-		return w.handle(t) //nolint:contextcheck // asynq's context ends by its own limits and leaves the run behind; w.runs is the parent
+	mux.HandleFunc(TypeRun, func(ctx context.Context, t *asynq.Task) error {
+		return w.handle(queueOf(ctx), t) //nolint:contextcheck // asynq's context ends by its own limits and leaves the run behind; w.runs is the parent
 	})
 	for i, s := range servers {
 		if err := s.Start(mux); err != nil {
@@ -123,6 +130,7 @@ func (w *Worker) server(opt asynq.RedisConnOpt, slots int, queues map[string]int
 		Queues:                   queues,
 		TaskCheckInterval:        50 * time.Millisecond, // what a click waits for at most
 		DelayedTaskCheckInterval: time.Second,
+		RetryDelayFunc:           ticketRetry,
 		ShutdownTimeout:          5 * time.Second, // runs have ended by then
 		Logger:                   asynqLog{w.cfg.Logger},
 		LogLevel:                 asynq.WarnLevel,
@@ -134,7 +142,10 @@ func (w *Worker) beat(ctx context.Context) {
 	ticks := time.NewTicker(export.WorkerBeat)
 	defer ticks.Stop()
 	for {
-		if err := w.cfg.Claims.Beat(ctx, w.cfg.ID, w.cfg.Now()); err != nil && ctx.Err() == nil {
+		now := w.cfg.Now()
+		if err := w.cfg.Claims.Beat(ctx, w.cfg.ID, now); err == nil {
+			w.beaten.Store(now.UnixNano())
+		} else if ctx.Err() == nil {
 			w.cfg.Logger.WarnContext(ctx, "the worker's sign of life could not be stored", "error", err)
 		}
 		select {
@@ -145,9 +156,9 @@ func (w *Worker) beat(ctx context.Context) {
 	}
 }
 
-// handle runs one task. asynq learns of an error only where it should try the
-// same task again; what becomes of the job is in the table.
-func (w *Worker) handle(t *asynq.Task) error {
+// handle takes a ticket of the queue and runs the job that is next. asynq learns of an
+// error only where the ticket should come again; what becomes of the job is in the table.
+func (w *Worker) handle(q export.Queue, t *asynq.Task) error {
 	w.running.Add(1)
 	defer w.running.Done()
 	p, err := readRunTask(t)
@@ -155,22 +166,42 @@ func (w *Worker) handle(t *asynq.Task) error {
 		w.cfg.Logger.Error("a task cannot be read", "error", err)
 		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
 	}
-	ctx := telemetry.WithJob(telemetry.WithTraceParent(w.runs, t.Headers()["traceparent"]), p.JobID)
-	now := w.cfg.Now()
-	job, err := w.cfg.Claims.Claim(ctx, export.Fence{JobID: p.JobID, Attempt: p.Attempt}, w.cfg.ID, now, now.Add(w.cfg.Runner.Lease()))
-	if errors.Is(err, export.ErrFenced) {
-		w.cfg.Logger.DebugContext(ctx, "a task's attempt is taken or over", "attempt", p.Attempt)
+	job, err := w.claim(q, p)
+	if errors.Is(err, export.ErrNothingDue) {
+		w.cfg.Logger.Debug("a ticket found no job that is due", "queue", string(q), "job_id", p.JobID)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("claim job %s: %w", p.JobID, err)
+		return fmt.Errorf("claim a job of queue %s: %w", q, err)
 	}
+	ctx := telemetry.WithJob(telemetry.WithTraceParent(w.runs, job.TraceParent), job.ID)
+	ctx, span := w.cfg.Tracer.Enter(ctx, job.TraceParent, attemptSpan(job))
+	defer span.End(nil)
 	allowed, err := w.permitted(ctx, job)
-	if err == nil && allowed {
+	switch {
+	case err == nil && allowed:
 		err = w.run(ctx, job)
+	case err == nil:
+		err = export.ErrFenced // the job has been ended
 	}
-	w.settle(ctx, job, err)
+	w.settle(ctx, span, job, err)
 	return nil
+}
+
+// claim takes the job that is next. Where this machine's clock says that none is due it
+// takes the one that the ticket names: Redis says that its time has come.
+func (w *Worker) claim(q export.Queue, p runPayload) (export.Job, error) {
+	now := w.cfg.Now()
+	leaseUntil := now.Add(w.cfg.Runner.Lease())
+	job, err := w.cfg.Claims.ClaimNext(w.runs, q, w.cfg.ID, now, leaseUntil)
+	if !errors.Is(err, export.ErrNothingDue) {
+		return job, err
+	}
+	job, err = w.cfg.Claims.Claim(w.runs, export.Fence{JobID: p.JobID, Attempt: p.Attempt}, w.cfg.ID, now, leaseUntil)
+	if errors.Is(err, export.ErrFenced) {
+		err = export.ErrNothingDue
+	}
+	return job, err
 }
 
 // run runs an attempt within the job's time limit.
@@ -187,22 +218,23 @@ func (w *Worker) run(ctx context.Context, job export.Job) (err error) {
 }
 
 // settle writes what becomes of the job, also while the worker shuts down.
-func (w *Worker) settle(ctx context.Context, job export.Job, runErr error) {
+func (w *Worker) settle(ctx context.Context, span *telemetry.Span, job export.Job, runErr error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	now := w.cfg.Now()
 	v := decide(runErr, job.Failures, w.cfg.MaxFailures, now)
 	fence := export.Fence{JobID: job.ID, Attempt: job.Attempt}
+	outcome := w.ended(span, v, runErr)
 	var err error
 	switch v.action {
 	case drop:
-		w.cfg.Logger.InfoContext(ctx, "attempt ended", "attempt", job.Attempt, "reason", runErr)
+		w.cfg.Logger.InfoContext(ctx, "attempt ended", "attempt", job.Attempt, "outcome", outcome, "reason", runErr)
 		return
 	case giveUp:
-		w.cfg.Logger.ErrorContext(ctx, "job failed", "attempt", job.Attempt, "error", runErr)
+		w.cfg.Logger.ErrorContext(ctx, "job failed", "attempt", job.Attempt, "code", v.why.Code, "error", runErr)
 		err = w.cfg.Attempts.Fail(ctx, fence, *v.why)
 	default:
-		w.cfg.Logger.WarnContext(ctx, "attempt goes back to the queue", "attempt", job.Attempt, "after", v.after, "error", runErr)
+		w.cfg.Logger.WarnContext(ctx, "attempt goes back to the queue", "attempt", job.Attempt, "outcome", outcome, "after", v.after, "error", runErr)
 		job.RunAt = now.Add(v.after)
 		if err = w.cfg.Attempts.Release(ctx, fence, job.RunAt, v.why); err == nil {
 			err = w.cfg.Queue.Enqueue(ctx, job)

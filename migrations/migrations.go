@@ -11,6 +11,13 @@
 // is dropped by a later release, after the code that used it is gone. Files that
 // have been released never change, and there is no way down: the way back is
 // another step forward.
+//
+// Of what the tables mean, reservations and what they refer to is told by package
+// reservation, jobs by package export. The home board stands beside them:
+// home_sections are its parts, of five kinds, with a title, a place and a time in
+// which they are visible; home_section_items say which products a section shows,
+// and in which order; product_units are what of a product can be sold, and
+// inventories how many of a unit are free on a day.
 package migrations
 
 import "embed"

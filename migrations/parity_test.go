@@ -105,6 +105,8 @@ func read(t *testing.T, c repository.Config, driver, dsn, columns, indexes strin
 		defer func() { s.Indexes = append(s.Indexes, i) }()
 		return rows.Scan(&i.Table, &i.Name, &i.Columns, &i.Unique)
 	})
+	// Each engine has an order of its own for names with an underscore.
+	slices.SortStableFunc(s.Columns, func(a, b column) int { return strings.Compare(a.Table, b.Table) })
 	slices.SortFunc(s.Indexes, func(a, b index) int { return strings.Compare(a.Table+"."+a.Name, b.Table+"."+b.Name) })
 	return s
 }

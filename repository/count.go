@@ -14,23 +14,31 @@ import (
 type countingPool struct{ *sql.DB }
 
 func (p countingPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	telemetry.StatementSent(ctx)
-	return p.DB.PrepareContext(ctx, query)
+	ctx, span := statement(ctx, query)
+	stmt, err := p.DB.PrepareContext(ctx, query)
+	span.End(err)
+	return stmt, err
 }
 
 func (p countingPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	telemetry.StatementSent(ctx)
-	return p.DB.ExecContext(ctx, query, args...)
+	ctx, span := statement(ctx, query)
+	res, err := p.DB.ExecContext(ctx, query, args...)
+	span.End(err)
+	return res, err
 }
 
 func (p countingPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	telemetry.StatementSent(ctx)
-	return p.DB.QueryContext(ctx, query, args...)
+	ctx, span := statement(ctx, query)
+	rows, err := p.DB.QueryContext(ctx, query, args...)
+	span.End(err)
+	return rows, err
 }
 
 func (p countingPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	telemetry.StatementSent(ctx)
-	return p.DB.QueryRowContext(ctx, query, args...)
+	ctx, span := statement(ctx, query)
+	row := p.DB.QueryRowContext(ctx, query, args...)
+	span.End(row.Err())
+	return row
 }
 
 // BeginTx hands gorm a transaction that counts too, its BEGIN and its end included.
@@ -52,23 +60,31 @@ type countingTx struct {
 }
 
 func (t *countingTx) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	telemetry.StatementSent(ctx)
-	return t.Tx.PrepareContext(ctx, query)
+	ctx, span := statement(ctx, query)
+	stmt, err := t.Tx.PrepareContext(ctx, query)
+	span.End(err)
+	return stmt, err
 }
 
 func (t *countingTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	telemetry.StatementSent(ctx)
-	return t.Tx.ExecContext(ctx, query, args...)
+	ctx, span := statement(ctx, query)
+	res, err := t.Tx.ExecContext(ctx, query, args...)
+	span.End(err)
+	return res, err
 }
 
 func (t *countingTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	telemetry.StatementSent(ctx)
-	return t.Tx.QueryContext(ctx, query, args...)
+	ctx, span := statement(ctx, query)
+	rows, err := t.Tx.QueryContext(ctx, query, args...)
+	span.End(err)
+	return rows, err
 }
 
 func (t *countingTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	telemetry.StatementSent(ctx)
-	return t.Tx.QueryRowContext(ctx, query, args...)
+	ctx, span := statement(ctx, query)
+	row := t.Tx.QueryRowContext(ctx, query, args...)
+	span.End(row.Err())
+	return row
 }
 
 func (t *countingTx) Commit() error {

@@ -214,7 +214,11 @@ func TestJobQueriesReadAnIndex(t *testing.T) {
 	db := analyzed(t)
 	at := firstDay.AddDate(0, 0, 1)
 	for name, do := range map[string]func(*Jobs) error{
-		"due":       func(j *Jobs) error { _, err := j.Due(t.Context(), at, 50); return err },
+		"due": func(j *Jobs) error { _, err := j.Due(t.Context(), at, export.Job{}, 50); return err },
+		"due after": func(j *Jobs) error {
+			_, err := j.Due(t.Context(), at, export.Job{ID: "job000003", RunAt: firstDay}, 50)
+			return err
+		},
 		"lost":      func(j *Jobs) error { _, err := j.Lost(t.Context(), at, 50); return err },
 		"expirable": func(j *Jobs) error { _, err := j.Expirable(t.Context(), at, 50); return err },
 		"ahead": func(j *Jobs) error {

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"net/http"
-	"net/http/pprof"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,8 +22,9 @@ import (
 	"rowmill/internal/blob"
 	"rowmill/internal/config"
 	"rowmill/internal/embedded"
-	"rowmill/internal/httpedge"
+	"rowmill/internal/metrics"
 	"rowmill/internal/pool"
+	"rowmill/internal/telemetry"
 	"rowmill/jobs"
 	"rowmill/repository"
 	"rowmill/reservation/reservationhttp"
@@ -43,8 +42,13 @@ type app struct {
 	files *blob.Store
 	queue *jobs.Queue
 
+	metrics *metrics.Metrics
+	tracer  *telemetry.Tracer           // nil: nothing is recorded
+	worker  atomic.Pointer[jobs.Worker] // once it runs
+
 	redisURL string
 	client   *reservationhttp.Client
+	now      func() time.Time // of the worker and its sweeper; nil: time.Now
 
 	gateway, reservations, admin *server
 	closers                      []func() error // run last to first
@@ -55,7 +59,7 @@ type app struct {
 func newApp(ctx context.Context, cfg *config.Config, log *slog.Logger) (*app, error) {
 	debug.SetGCPercent(cfg.GCPercent)
 	a := &app{cfg: cfg, log: log}
-	for _, step := range []func(context.Context) error{a.openStores, a.openQueue, a.openReservations, a.openGateway, a.openAdmin} {
+	for _, step := range []func(context.Context) error{a.openTelemetry, a.openStores, a.openQueue, a.openReservations, a.openGateway, a.openAdmin} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.close())
 		}
@@ -154,8 +158,11 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		store := coupon.NewColumns(repository.NewReservations(a.db), prices)
-		h := reservationhttp.NewServer(reservationhttp.Config{Store: store, Coupons: prices, Token: token, Logger: a.log})
+		h := reservationhttp.NewServer(reservationhttp.Config{
+			Store: coupon.NewColumns(repository.NewReservations(a.db), prices), Coupons: prices, Token: token, Logger: a.log,
+			Capacity: reservationhttp.Capacity{Pages: a.cfg.APIPages, Snapshots: a.cfg.APISnapshots, Reads: a.cfg.APIReads},
+			Tracer:   a.tracer, Answered: a.metrics.Request, PageStatements: a.metrics.PageStatements, OnShed: a.metrics.Shed,
+		})
 		if a.reservations, err = a.listen(ctx, "reservation API", a.cfg.ReservationsAddr, bounded(h)); err != nil {
 			return err
 		}
@@ -164,7 +171,7 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 			base = a.reservations.url()
 		}
 	}
-	a.client = reservationhttp.NewClient(reservationhttp.ClientConfig{BaseURL: base, Token: token, Timeout: a.cfg.APITimeout, Logger: a.log})
+	a.client = reservationhttp.NewClient(reservationhttp.ClientConfig{BaseURL: base, Token: token, Timeout: a.cfg.APITimeout, Logger: a.log, Called: a.metrics.APICalled})
 	a.onClose(func() error { a.client.Close(); return nil })
 	return nil
 }
@@ -185,9 +192,10 @@ func (a *app) openGateway(ctx context.Context) error {
 	}
 	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
 		Pages: pages, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
-		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client, Files: a.files, Datasets: []export.Dataset{a.dataset()},
-		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
-		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log,
+		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs).Bounded(boundsOf(a.cfg)), Board: a.jobs, Queue: a.queue, Reservations: a.client.Impatient(), Files: a.files, Datasets: []export.Dataset{a.dataset()},
+		Refused: a.metrics.OrderRefused,
+		Audit:   repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
+		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log, Tracer: a.tracer, Answered: a.metrics.Request,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
 	})
 	if err != nil {
@@ -208,35 +216,6 @@ func (a *app) checks() map[string]func(context.Context) error {
 		checks["redis"], checks["files"] = a.queue.Ping, a.files.Ping
 	}
 	return checks
-}
-
-func (a *app) openAdmin(ctx context.Context) (err error) {
-	if a.cfg.AdminAddr == "" {
-		return nil
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("GET /readyz", a.readyz)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	if a.admin, err = a.listen(ctx, "admin", a.cfg.AdminAddr, bounded(mux)); err != nil {
-		return err
-	}
-	a.onClose(a.admin.closeUnused)
-	return nil
-}
-
-func (a *app) readyz(w http.ResponseWriter, r *http.Request) {
-	if failed := httpedge.Failing(r.Context(), a.checks()); len(failed) > 0 {
-		names := slices.Sorted(maps.Keys(failed))
-		for _, name := range names {
-			a.log.WarnContext(r.Context(), "not ready", "dependency", name, "error", failed[name])
-		}
-		http.Error(w, strings.Join(names, " is not ready, ")+" is not ready", http.StatusServiceUnavailable)
-		return
-	}
-	_, _ = w.Write([]byte("ready\n")) // a client that has gone does not care
 }
 
 // run works until ctx ends, then drains: first the gateway and the workers, then
@@ -274,22 +253,28 @@ func (a *app) run(ctx context.Context) error {
 }
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
+	fetch, encode := pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log), pool.New(a.cfg.Encoders())
+	a.metrics.Pool("fetch", fetch)
+	a.metrics.Pool("encode", encode)
 	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log,
-		Fetch:  pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log),
-		Encode: pool.New(a.cfg.Encoders()), Window: a.cfg.Window,
-		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention,
+		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log, Measures: a.jobs,
+		Observer: a.metrics, Fetch: fetch, Encode: encode, Window: a.cfg.Window,
+		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention, Now: a.now,
 	})
 	if err != nil {
 		return err
 	}
 	worker := jobs.NewWorker(jobs.WorkerConfig{
 		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: workerID(),
-		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
+		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures, Now: a.now,
+		Tracer: a.tracer, Ended: a.metrics.JobEnded,
 	})
+	a.worker.Store(worker)
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
-		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
-		Audit: []jobs.Kept{repository.NewAudit(a.db), repository.NewRowSets(a.db)}, AuditRetention: a.cfg.AuditRetention,
+		Table: a.jobs, Backlog: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+		FilesEvery: a.cfg.FilesEvery, FilesAge: a.cfg.FilesAge, Now: a.now,
+		Audit: []jobs.Kept{a.metrics.Retained("audit-events", repository.NewAudit(a.db)), a.metrics.Retained("row-sets", repository.NewRowSets(a.db))}, AuditRetention: a.cfg.AuditRetention,
+		Did: a.metrics.Swept, Ended: a.metrics.JobEnded,
 	})
 	group.Go(func() error {
 		if !a.awaitSchema(ctx) {

@@ -21,7 +21,7 @@ func (a *app) pages(events *signInEvents) (http.Handler, error) {
 		return nil, fmt.Errorf("time zone of the pages: %w", err)
 	}
 	return web.New(web.Config{
-		Reservations: a.client, Jobs: a.jobs, Events: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db),
+		Reservations: a.client.Impatient(), Jobs: a.jobs, Events: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db),
 		Record:  func(ctx context.Context, e audit.Event) error { return events.gateway.RecordEvent(ctx, e) },
 		Modules: element.Files(), Logger: a.log,
 		Location: location, Language: a.cfg.Language, Development: a.cfg.DevelopmentSignIn(),

@@ -43,7 +43,7 @@ func (h *house) peak(t *testing.T, rows int64) int64 {
 	if err := h.client().Download(t.Context(), job, filepath.Join(t.TempDir(), "scale.xlsx")); err != nil {
 		t.Fatal(err)
 	}
-	peak := mostResident(t, worker.cmd.Process.Pid)
+	peak := mostResident(t, worker.PID())
 	worker.signal(t, syscall.SIGTERM)
 	worker.wait(t)
 	return peak

@@ -110,7 +110,7 @@ func TestAWorkerOfEitherReleaseTakesOverFromAKilledOneOfTheOther(t *testing.T) {
 			id := submit(t, h, "killed")
 			awaitJob(t, h.client(), id, running)
 			killed.signal(t, syscall.SIGKILL)
-			<-killed.exited
+			<-killed.Exited()
 			g.release()
 			h.program = c.heir.path
 			h.worker(t)
@@ -175,11 +175,7 @@ func awaitSucceeded(t *testing.T, h *house, id string) {
 }
 
 // said reports whether the process's log has the words.
-func (p *process) said(words string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Contains(p.log.String(), words)
-}
+func (p *process) said(words string) bool { return strings.Contains(p.Log(), words) }
 
 func statusOf(t *testing.T, url string) int {
 	t.Helper()

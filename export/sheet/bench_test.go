@@ -89,6 +89,33 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
+// BenchmarkMove gives 1,000 drafted rows of 20 columns other numbers.
+func BenchmarkMove(b *testing.B) {
+	spec := sheet.Spec{Format: sheet.XLSX, Columns: reservationColumns}
+	rows := reservations(1000)
+	d, err := sheet.NewDraft(spec, 5)
+	if err != nil {
+		b.Fatal(err)
+	}
+	chunk, err := d.Encode(d.Place(rows)[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	e, err := sheet.New(io.Discard, spec)
+	if err != nil {
+		b.Fatal(err)
+	}
+	j := e.(sheet.Joiner)
+	moves := j.PlaceChunk(chunk)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := j.Move(moves[0]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*len(rows))/b.Elapsed().Seconds(), "rows/s")
+}
+
 // BenchmarkJoin appends 100 chunks of 1,000 rows to a file and ends it.
 func BenchmarkJoin(b *testing.B) {
 	rows := reservations(100_000)

@@ -27,15 +27,28 @@ func (p *placer) place(rows []table.Row) []Span {
 	from := 0
 	for i := range rows {
 		bound := p.bound(&rows[i])
-		if p.rows == p.maxRows || p.rows > 0 && p.xml+bound > p.maxXML {
+		if p.full(bound) {
 			spans = p.span(spans, rows[from:i])
 			from = i
-			p.sheet, p.rows, p.xml = p.sheet+1, 0, 0
+			p.turn()
 		}
-		p.rows++
-		p.xml += bound
+		p.add(bound)
 	}
 	return p.span(spans, rows[from:])
+}
+
+// full reports that a row of the bound has no room on the sheet.
+func (p *placer) full(bound int64) bool {
+	return p.rows == p.maxRows || p.rows > 0 && p.xml+bound > p.maxXML
+}
+
+// turn starts the next sheet.
+func (p *placer) turn() { p.sheet, p.rows, p.xml = p.sheet+1, 0, 0 }
+
+// add places a row of the bound.
+func (p *placer) add(bound int64) {
+	p.rows++
+	p.xml += bound
 }
 
 // span adds a span of the rows placed last.

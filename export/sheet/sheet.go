@@ -5,6 +5,11 @@
 //
 // The life of a file: New, then for each page of rows in order Place, then
 // Encode of each span on any goroutine, then Append in order, then Close.
+//
+// Rows can also be encoded before it is known where they will stand, by another
+// process or an earlier one: a Draft gives chunks that WriteChunk keeps, and the
+// file's encoder, which is a Joiner, takes them in with PlaceChunk, Move on any
+// goroutine, then Append in order.
 package sheet
 
 import (
@@ -78,6 +83,9 @@ type Chunk struct {
 	Raw    int64  // bytes before deflate
 	CRC    uint32 // CRC-32 (IEEE) of the bytes before deflate
 	Losses Losses
+	// Bounds has, of each row, the bytes of XML that the cutting of sheets counts.
+	// A Draft of an xlsx file sets it, nothing else.
+	Bounds []int64
 }
 
 // Encoder writes one file.
@@ -185,13 +193,19 @@ func New(w io.Writer, spec Spec) (Encoder, error) {
 	if err := spec.validate(); err != nil {
 		return nil, err
 	}
-	spec.Location = cmp.Or(spec.Location, time.UTC)
-	spec.MaxRows = cmp.Or(spec.MaxRows, MaxDataRows)
-	spec.MaxXML = cmp.Or(spec.MaxXML, int64(MaxSheetXML))
+	spec = spec.complete()
 	if spec.Format == CSV {
 		return newCSV(w, spec), nil
 	}
 	return newXLSX(w, spec)
+}
+
+// complete fills in what the spec leaves to its defaults.
+func (s Spec) complete() Spec {
+	s.Location = cmp.Or(s.Location, time.UTC)
+	s.MaxRows = cmp.Or(s.MaxRows, MaxDataRows)
+	s.MaxXML = cmp.Or(s.MaxXML, int64(MaxSheetXML))
+	return s
 }
 
 func (s Spec) validate() error {

@@ -39,10 +39,13 @@ func (e *entry) add(data []byte, raw int64, crc uint32) error {
 	return nil
 }
 
+// finalBlock is an empty stored block that ends a deflate stream (RFC 1951, 3.2.4).
+const finalBlock = "\x01\x00\x00\xff\xff"
+
 // end closes the deflate stream. The sums must stand in the header before the
 // next entry starts.
 func (e *entry) end() error {
-	if err := e.add([]byte{1, 0, 0, 0xff, 0xff}, 0, 0); err != nil { // an empty stored block, the final one
+	if err := e.add([]byte(finalBlock), 0, 0); err != nil {
 		return err
 	}
 	h := e.header

@@ -222,7 +222,7 @@ func (p *pass) chunk(s sheet.Span) (chunk sheet.Chunk, err error) {
 func (p *pass) store(ctx context.Context, out *os.File, written *hashed) error {
 	const key = "exports/stages.1.xlsx"
 	err := p.in(stagePublish, func() error {
-		return p.files.Put(ctx, key, sheet.XLSX.ContentType(), copyOf(out, written.size))
+		return p.files.Put(ctx, key, export.FileMeta{ContentType: sheet.XLSX.ContentType(), Expected: written.size}, copyOf(out, written.size))
 	})
 	if err != nil {
 		return err

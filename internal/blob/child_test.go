@@ -34,7 +34,7 @@ func writeForEver(url, key string) error {
 	if err != nil {
 		return err
 	}
-	return store.Put(ctx, key, "text/plain", func(w io.Writer) error {
+	return store.Put(ctx, key, text, func(w io.Writer) error {
 		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 			return err
 		}

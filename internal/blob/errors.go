@@ -39,6 +39,18 @@ func placeFailure(err error, doing string, args ...any) error {
 	return err
 }
 
+// finishFailure is placeFailure for a file whose bytes were all written.
+func finishFailure(err error, key string) error {
+	failed := placeFailure(err, "publish %s", key)
+	if fault.Message(failed) == notRightly {
+		return fault.Wrap(failed, fault.Unavailable, "The file store could not finish the file. Try again in a moment.")
+	}
+	return failed
+}
+
+// notRightly is what is said of a failure that says nothing itself.
+const notRightly = "The file store does not answer rightly. Try again in a moment."
+
 func classify(err error) (fault.Kind, string) {
 	var api smithy.APIError
 	var response *awshttp.ResponseError
@@ -55,5 +67,5 @@ func classify(err error) (fault.Kind, string) {
 	case gcerrors.Code(err) == gcerrors.PermissionDenied, errors.Is(err, fs.ErrPermission):
 		return fault.Unavailable, "The file store refuses access. Its operator must allow it."
 	}
-	return fault.Unavailable, "The file store does not answer rightly. Try again in a moment."
+	return fault.Unavailable, notRightly
 }

@@ -13,9 +13,12 @@ import (
 
 // fillDisk makes every further write of the temporary file in dir end as on a
 // full disk: the kernel puts /dev/full behind the descriptor that writes it.
-func fillDisk(t *testing.T, dir string) {
+func fillDisk(t *testing.T, dir string) { putBehind(t, dir, "/dev/full") }
+
+// putBehind puts a device behind the descriptor that writes the temporary file in dir.
+func putBehind(t *testing.T, dir, device string) {
 	t.Helper()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	full, err := os.OpenFile(device, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,4 +87,23 @@ func TestFullStore(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Every byte was taken, and only their way to the disk fails: /dev/null takes all,
+// and cannot be synced.
+func TestADirectoryStoreWhoseSyncFails(t *testing.T) {
+	s := newDirectory(t)
+	put(t, s, "exports/a", []byte("as it was"))
+	err := s.Put(t.Context(), "exports/a", text, func(w io.Writer) error {
+		err := writing(content(1 << 20))(w) // past the buffer, straight into the file
+		putBehind(t, s.dir, "/dev/null")
+		return err
+	})
+	if fault.KindOf(err) != fault.Unavailable || fault.Message(err) != unfinished || !strings.Contains(err.Error(), "sync") {
+		t.Errorf("got %v, %q", err, fault.Message(err))
+	}
+	if left := s.residue(t); len(left) != 1 || string(get(t, s, "exports/a")) != "as it was" {
+		t.Errorf("left over: %v", left)
+	}
+	put(t, s, "exports/a", content(1<<20))
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"rowmill/export"
 )
 
 // writeBuffer spares a directory store small writes, and an S3 store a
@@ -24,12 +26,15 @@ type upload interface {
 // Put writes a file. It is visible, whole, once Put returns nil; if write fails,
 // panics or loses an error of its writer, or ctx ends, nothing of it stays and a
 // file that had the key stays as it was. An error of write keeps its kind, one of
-// the store is Unavailable. An S3 store takes up to 40 MiB of memory a call.
-func (s *Store) Put(ctx context.Context, key, contentType string, write func(w io.Writer) error) error {
+// the store is Unavailable. A directory store takes room for the expected bytes
+// before it calls write, where its file system can. An S3 store takes up to 40 MiB
+// of memory a call; if the answer to its last call is lost, the file may be there,
+// whole, though Put fails.
+func (s *Store) Put(ctx context.Context, key string, meta export.FileMeta, write func(w io.Writer) error) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	up, err := s.begin(ctx, key, contentType)
+	up, err := s.begin(ctx, key, meta)
 	if err != nil {
 		return placeFailure(err, "create %s", key)
 	}
@@ -48,14 +53,14 @@ func (s *Store) Put(ctx context.Context, key, contentType string, write func(w i
 		return placeFailure(err, "write %s", key)
 	}
 	committing = true
-	return placeFailure(up.commit(), "publish %s", key)
+	return finishFailure(up.commit(), key)
 }
 
-func (s *Store) begin(ctx context.Context, key, contentType string) (upload, error) {
+func (s *Store) begin(ctx context.Context, key string, meta export.FileMeta) (upload, error) {
 	if s.dir != "" {
-		return s.beginFile(ctx, key, contentType)
+		return s.beginFile(ctx, key, meta)
 	}
-	return s.beginObject(ctx, key, contentType), nil
+	return s.beginObject(ctx, key, meta.ContentType), nil
 }
 
 // stickyWriter remembers the store's error, to tell it from the caller's.

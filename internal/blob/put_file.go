@@ -2,10 +2,13 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
 	"gocloud.dev/blob"
+
+	"rowmill/export"
 )
 
 // fileUpload writes a temporary file beside the place of the file.
@@ -14,13 +17,15 @@ type fileUpload struct {
 	cancel context.CancelFunc
 	to     *blob.Writer
 	file   *os.File // the temporary file that to writes
+
+	reserved bool // room behind the end of the file
 }
 
-func (s *Store) beginFile(ctx context.Context, key, contentType string) (upload, error) {
+func (s *Store) beginFile(ctx context.Context, key string, meta export.FileMeta) (upload, error) {
 	up := &fileUpload{}
 	ctx, up.cancel = context.WithCancel(ctx)
 	to, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
-		ContentType: contentType,
+		ContentType: meta.ContentType,
 		BeforeWrite: func(as func(any) bool) error {
 			as(&up.file)
 			return nil
@@ -31,6 +36,13 @@ func (s *Store) beginFile(ctx context.Context, key, contentType string) (upload,
 		return nil, err
 	}
 	up.ctx, up.to = ctx, to
+	if meta.Expected > 0 {
+		if up.reserved, err = reserve(ctx, up.file, meta.Expected); err != nil {
+			free := freeRoom(up.file)
+			up.abandon()
+			return nil, noRoom(err, meta.Expected, free)
+		}
+	}
 	return up, nil
 }
 
@@ -44,7 +56,7 @@ func (u *fileUpload) Write(p []byte) (int, error) {
 // commit gives the file its name only when it is on the disk, so that a power
 // failure leaves no empty file.
 func (u *fileUpload) commit() error {
-	if err := u.file.Sync(); err != nil {
+	if err := errors.Join(u.giveBack(), u.file.Sync()); err != nil {
 		u.abandon()
 		return err
 	}
@@ -60,6 +72,18 @@ func (u *fileUpload) commit() error {
 		_ = dir.Close()
 	}
 	return nil
+}
+
+// giveBack returns the room that the file did not need.
+func (u *fileUpload) giveBack() error {
+	if !u.reserved {
+		return nil
+	}
+	info, err := u.file.Stat()
+	if err != nil {
+		return err
+	}
+	return u.file.Truncate(info.Size())
 }
 
 func (u *fileUpload) abandon() {

@@ -14,10 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rowmill/export"
 	"rowmill/internal/fault"
 )
 
-const text = "text/plain"
+var text = export.FileMeta{ContentType: "text/plain"}
 
 // content gives n bytes that do not compress and tell their place.
 func content(n int) []byte {

@@ -1,7 +1,7 @@
 // Package config is what can be set of a process that serves, from flags and
 // ROWMILL_* variables, with its defaults and its bounds. The tools' own flags stand
 // with their commands; no other package reads the environment, but that the AWS
-// SDK finds its credentials there.
+// SDK finds its credentials there, and OpenTelemetry's its collector (OTEL_*).
 package config
 
 import (
@@ -33,7 +33,7 @@ type Config struct {
 	GatewayAddr      string   `name:"gateway-addr" env:"ROWMILL_GATEWAY_ADDR" default:"127.0.0.1:8080" help:"Where the public API listens; port 0 takes a free one."`
 	ReservationsAddr string   `name:"reservations-addr" env:"ROWMILL_RESERVATIONS_ADDR" default:"127.0.0.1:8081" help:"Where the internal reservation API listens. Not for the public."`
 	ReservationsURL  string   `name:"reservations-url" env:"ROWMILL_RESERVATIONS_URL" help:"Where the internal reservation API is found; empty: in this process."`
-	AdminAddr        string   `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez, /readyz and /debug/pprof of this process listen, whatever its roles; empty: nowhere. Not for the public."`
+	AdminAddr        string   `name:"admin-addr" env:"ROWMILL_ADMIN_ADDR" help:"Where /livez, /readyz, /metrics and /debug/pprof of this process listen, whatever its roles; empty: nowhere. Not for the public."`
 	BaseURL          string   `name:"base-url" env:"ROWMILL_BASE_URL" help:"The gateway's address as its users see it, put before the links it gives; empty: links are paths."`
 	AllowedOrigins   []string `name:"allowed-origins" env:"ROWMILL_ALLOWED_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the public API from a browser, like https://backoffice.example; empty: none."`
 
@@ -62,6 +62,8 @@ type Config struct {
 	SmallRows    int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
 	MaxUserJobs  int           `name:"max-jobs-per-user" env:"ROWMILL_MAX_JOBS_PER_USER" default:"5" help:"Exports of one user that may wait or run at once; 0: no bound."`
 	MaxRows      int64         `name:"max-rows" env:"ROWMILL_MAX_ROWS" default:"0" help:"Most rows of one export, whoever asks; 0: no bound."`
+	QueuedJobs   int64         `name:"max-queued-jobs" env:"ROWMILL_MAX_QUEUED_JOBS" default:"20000" help:"Exports of all users that may wait or run at once; 0: no bound."`
+	QueuedRows   int64         `name:"max-queued-rows" env:"ROWMILL_MAX_QUEUED_ROWS" default:"50000000" help:"Rows of all exports that wait or run, as estimated; 0: no bound."`
 	CallRate     int           `name:"rate-per-second" env:"ROWMILL_RATE_PER_SECOND" default:"20" help:"Calls a second that a user may make in the long run; 0: no bound."`
 	CallBurst    int           `name:"rate-burst" env:"ROWMILL_RATE_BURST" default:"60" help:"Calls that a user may make at once."`
 	UserStreams  int           `name:"streams-per-user" env:"ROWMILL_STREAMS_PER_USER" default:"20" help:"Event streams that a user may have open; 0: no bound."`
@@ -71,8 +73,13 @@ type Config struct {
 	Lease        time.Duration `name:"lease" env:"ROWMILL_LEASE" default:"15s" help:"How long a silent worker keeps its job."`
 	ReportEvery  time.Duration `name:"report-every" env:"ROWMILL_REPORT_EVERY" default:"500ms" help:"Pace at which a running job writes down its progress and learns that it was canceled."`
 	SweepEvery   time.Duration `name:"sweep-every" env:"ROWMILL_SWEEP_EVERY" default:"5s" help:"Pace at which lost jobs and messages are looked for."`
+	FilesEvery   time.Duration `name:"files-every" env:"ROWMILL_FILES_EVERY" default:"10m" help:"Pace at which files without a job are looked for."`
+	FilesAge     time.Duration `name:"files-age" env:"ROWMILL_FILES_AGE" default:"1h" help:"How old a file without a job must be to be removed."`
 	Retention    time.Duration `name:"retention" env:"ROWMILL_RETENTION" default:"168h" help:"How long a file is kept."`
 	APITimeout   time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
+	APIPages     int           `name:"api-max-pages" env:"ROWMILL_API_MAX_PAGES" default:"64" help:"Pages that the reservation API reads at once; more wait or are turned away."`
+	APISnapshots int           `name:"api-max-snapshots" env:"ROWMILL_API_MAX_SNAPSHOTS" default:"16" help:"Snapshots that the reservation API streams at once."`
+	APIReads     int           `name:"api-max-reads" env:"ROWMILL_API_MAX_READS" default:"64" help:"Lists, counts and single rows that the reservation API reads at once."`
 	SQLConns     int           `name:"sql-conns" env:"ROWMILL_SQL_CONNS" default:"16" help:"Most connections to the SQL database."`
 	DrainTimeout time.Duration `name:"drain-timeout" env:"ROWMILL_DRAIN_TIMEOUT" default:"10s" help:"How long open requests may last at shutdown."`
 
@@ -80,6 +87,8 @@ type Config struct {
 
 	TimeZone string `name:"time-zone" env:"ROWMILL_TIME_ZONE" default:"Asia/Seoul" help:"Time zone of a file whose request names none."`
 	Language string `name:"language" env:"ROWMILL_LANGUAGE" default:"en" help:"Language of a file whose request names none: en or ko."`
+
+	TraceRatio float64 `name:"trace-ratio" env:"ROWMILL_TRACE_RATIO" default:"0.05" help:"Part of the traces that are sent, 0 to 1, of those that no export began; exports' are all sent. Only with OTEL_EXPORTER_OTLP_ENDPOINT."`
 
 	LogFormat string `name:"log-format" env:"ROWMILL_LOG_FORMAT" default:"text" help:"text or json."`
 	LogLevel  string `name:"log-level" env:"ROWMILL_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -118,6 +127,9 @@ func (c *Config) Check() error {
 	p.origins(c)
 	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "" || c.TimeZone == "Local" {
 		p.add("time-zone", "%q is not a known IANA time zone, like Asia/Seoul", c.TimeZone)
+	}
+	if !(c.TraceRatio >= 0 && c.TraceRatio <= 1) { // NaN is neither
+		p.add("trace-ratio", "%v is not between 0 and 1", c.TraceRatio)
 	}
 	p.oneOf("language", c.Language, "en", "ko")
 	p.oneOf("log-format", c.LogFormat, "text", "json")
@@ -213,8 +225,9 @@ func (p *problems) numbers(c *Config) {
 		{"encode-slots", int64(c.EncodeSlots), 0, 256},
 		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
 		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"max-jobs-per-user", int64(c.MaxUserJobs), 0, 1000},
-		{"max-rows", c.MaxRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
+		{"max-rows", c.MaxRows, 0, 1 << 40}, {"max-queued-jobs", c.QueuedJobs, 0, 1_000_000}, {"max-queued-rows", c.QueuedRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
 		{"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
+		{"api-max-pages", int64(c.APIPages), 1, 10_000}, {"api-max-snapshots", int64(c.APISnapshots), 1, 10_000}, {"api-max-reads", int64(c.APIReads), 1, 10_000},
 	} {
 		if n.v < n.lo || n.v > n.hi {
 			p.add(n.flag, "%d is not between %d and %d", n.v, n.lo, n.hi)
@@ -226,6 +239,7 @@ func (p *problems) numbers(c *Config) {
 	}{
 		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"table-timeout", c.TableTimeout, 100 * time.Millisecond, time.Minute}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
 		{"report-every", c.ReportEvery, 10 * time.Millisecond, c.Lease / 4}, {"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
+		{"files-every", c.FilesEvery, 100 * time.Millisecond, 24 * time.Hour}, {"files-age", c.FilesAge, time.Second, 30 * 24 * time.Hour},
 		{"audit-retention", c.AuditRetention, 24 * time.Hour, 20 * 365 * 24 * time.Hour},
 		{"coupon-timeout", c.CouponTimeout, 10 * time.Millisecond, 30 * time.Second},
 		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},

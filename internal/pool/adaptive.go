@@ -36,29 +36,37 @@ type governor struct {
 	sum    time.Duration
 	calls  int
 	usedUp bool // all slots were taken at some time in the period
+
+	shrunk  time.Time // when a refusal shrank the limit last
+	ceiling float64   // to which the limit may grow
+	lift    time.Time // when the ceiling may rise
 }
 
 // NewAdaptive returns a pool whose size follows the latency of the calls: it
-// shrinks while they take longer than is usual and grows again, between the
-// limits. A call that waits for a busy server counts with its wait.
+// shrinks while they take longer than is usual, and when the server turns one
+// away (Refused), and grows again, between the limits.
 func NewAdaptive(l Limits, log *slog.Logger) *Pool {
 	l.Min = max(1, l.Min)
 	l.Initial = max(l.Min, l.Initial)
 	l.Max = max(l.Initial, l.Max)
 	p := New(l.Initial)
-	p.gov = &governor{limits: l, log: log, exact: float64(l.Initial)}
+	p.gov = &governor{limits: l, log: log, exact: float64(l.Initial), ceiling: float64(l.Max)}
 	return p
 }
 
 // observe takes note of a call that began then and has ended now. One that was cut
-// off says nothing.
-func (p *Pool) observe(ctx context.Context, began time.Time) {
+// off says nothing, and one that was turned away has said it: how long it then
+// waited to come back is no latency.
+func (p *Pool) observe(ctx context.Context, r *onSlot, began time.Time) {
 	if p.gov == nil || ctx.Err() != nil {
 		return
 	}
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if r.refused {
+		return
+	}
 	g := p.gov
 	g.sum += now.Sub(began)
 	g.calls++
@@ -69,7 +77,7 @@ func (p *Pool) observe(ctx context.Context, began time.Time) {
 	if now.Before(g.ends) {
 		return
 	}
-	if limit := g.decide(); limit != p.limit {
+	if limit := g.decide(now); limit != p.limit {
 		g.log.DebugContext(ctx, "concurrency follows the latency", "from", p.limit, "to", limit, "usual", g.usual)
 		p.limit = limit
 		p.serve()
@@ -78,7 +86,7 @@ func (p *Pool) observe(ctx context.Context, began time.Time) {
 }
 
 // decide ends a period and gives the limit for the next.
-func (g *governor) decide() int {
+func (g *governor) decide(now time.Time) int {
 	mean := g.sum / time.Duration(g.calls)
 	if g.usual == 0 {
 		g.usual = mean
@@ -88,7 +96,7 @@ func (g *governor) decide() int {
 	case slower > tolerance:
 		g.exact *= max(mostShrink, tolerance/slower)
 	case g.usedUp:
-		g.exact++
+		g.grow(now)
 	}
 	g.exact = min(max(g.exact, float64(g.limits.Min)), float64(g.limits.Max))
 	weight := usualRising

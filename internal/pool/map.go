@@ -64,9 +64,9 @@ func produce[In, Out any](ctx context.Context, lane *Lane, running *sync.WaitGro
 		} else {
 			running.Go(func() {
 				defer lane.release()
-				began := time.Now()
-				value, err := call(ctx, input, fn)
-				lane.pool.observe(ctx, began)
+				began, r := time.Now(), &onSlot{pool: lane.pool}
+				value, err := call(context.WithValue(ctx, slotKey{}, r), input, fn)
+				lane.pool.observe(ctx, r, began)
 				future <- result[Out]{value, err}
 			})
 		}

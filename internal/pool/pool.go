@@ -2,7 +2,7 @@
 // the slots fairly between the jobs that want them, and gives results back in
 // the order of their inputs. It holds at most a window of results, so a long
 // run costs no more memory than a short one. How many calls run at once is fixed,
-// or follows their latency (NewAdaptive).
+// or follows their latency and their refusals (NewAdaptive).
 package pool
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Pool is a number of slots, fixed or following the latency of the calls. It is safe for concurrent use.
+// Pool is a number of slots, fixed or following the calls. It is safe for concurrent use.
 type Pool struct {
 	mu      sync.Mutex
 	limit   int
@@ -28,6 +28,16 @@ func (p *Pool) Limit() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.limit
+}
+
+// Usage gives how many calls may run at once now, how many do, and how many wait.
+func (p *Pool) Usage() (limit, taken, waiting int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.waiting {
+		waiting += len(l.waiters)
+	}
+	return p.limit, p.taken, waiting
 }
 
 // Lane is one user of a pool. Free slots go round the lanes that wait, so a job

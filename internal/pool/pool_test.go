@@ -238,3 +238,37 @@ func BenchmarkMap(b *testing.B) {
 		}
 	}
 }
+
+func TestUsageTellsWhatIsTakenAndWhoWaits(t *testing.T) {
+	p := pool.New(2)
+	usage := func() [3]int {
+		limit, taken, waiting := p.Usage()
+		return [3]int{limit, taken, waiting}
+	}
+	if got := usage(); got != [3]int{2, 0, 0} {
+		t.Errorf("unused, it has %v", got)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p = pool.New(2)
+		hold := make(chan struct{})
+		var done sync.WaitGroup
+		for range 2 { // two jobs of three pages each
+			done.Go(func() {
+				for _, err := range pool.Map(t.Context(), p.Lane(), 3, numbers(3), func(context.Context, int) (int, error) { <-hold; return 0, nil }) {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		synctest.Wait()
+		if got := usage(); got[0] != 2 || got[1] != 2 || got[2] < 2 {
+			t.Errorf("with two busy jobs it has %v", got)
+		}
+		close(hold)
+		done.Wait()
+		if got := usage(); got != [3]int{2, 0, 0} {
+			t.Errorf("afterwards it has %v", got)
+		}
+	})
+}

@@ -82,20 +82,20 @@ func flush(ctx context.Context, options *redis.Options, n int) (err error) {
 	return client.FlushDB(ctx).Err()
 }
 
-func startRedis() (url string, stop func() error, err error) {
+func startRedis(options ...string) (url string, stop func() error, err error) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		return "", nil, fmt.Errorf("%w: install redis-server, or set ROWMILL_TEST_REDIS_URL", err)
 	}
 	// Between the look for a free port and its use another process may take it.
 	for range 5 {
-		if url, stop, err = startRedisOnce(); err == nil {
+		if url, stop, err = startRedisOnce(options...); err == nil {
 			return url, stop, nil
 		}
 	}
 	return "", nil, err
 }
 
-func startRedisOnce() (url string, stop func() error, err error) {
+func startRedisOnce(options ...string) (url string, stop func() error, err error) {
 	probe, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
@@ -104,12 +104,18 @@ func startRedisOnce() (url string, stop func() error, err error) {
 	if err := probe.Close(); err != nil {
 		return "", nil, err
 	}
+	stop, err = startRedisAt(address, options...)
+	return "redis://" + address + "/0", stop, err
+}
+
+// startRedisAt starts a server at the address, with further options of its command line.
+func startRedisAt(address string, options ...string) (stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "rowmill-redis-")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	_, port, _ := net.SplitHostPort(address)
-	server := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir)
+	server := exec.Command("redis-server", append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir}, options...)...)
 	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
 	stop, err = launch(server, dir, func() error {
 		// Whoever answers must be the server of this directory.
@@ -119,7 +125,7 @@ func startRedisOnce() (url string, stop func() error, err error) {
 		}
 		return err
 	})
-	return "redis://" + address + "/0", stop, errors.Join(err, client.Close())
+	return stop, errors.Join(err, client.Close())
 }
 
 // numbered gives the URL with another database number.

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/propagation"
-
 	"rowmill/internal/fault"
 	"rowmill/internal/httpedge"
+	"rowmill/internal/telemetry"
 )
 
 // ClientConfig is what a client needs. Zero durations and counts stand for the
@@ -24,13 +23,19 @@ type ClientConfig struct {
 	Token   string       // the service token
 	HTTP    *http.Client // nil: one of the client's own, which Close ends
 	Logger  *slog.Logger // nil: retries are not logged
+	Called  Called       // nil: calls are not counted
 
 	Attempts int           // tries of a call in all; 0: 5
 	Timeout  time.Duration // of one try of a batch or a list, its answer read; 0: 30 s
 	Silence  time.Duration // the longest pause within a snapshot's stream; 0: 2 min
 
 	FirstWait time.Duration // before the second try, ±50 %; 0: 200 ms. Each later wait doubles
-	MaxWait   time.Duration // the longest wait, also of a Retry-After that is obeyed; 0: 30 s
+	MaxWait   time.Duration // the longest of these waits; 0: 30 s
+
+	// Patience is how long a call waits in all for a server that turns it away with
+	// a Retry-After. Such tries do not count as Attempts. 0: 2 min; negative: the
+	// first refusal is the answer.
+	Patience time.Duration
 }
 
 // Client calls the API. It is safe for concurrent use. Its errors are faults:
@@ -52,12 +57,22 @@ func NewClient(config ClientConfig) *Client {
 	config.Silence = cmp.Or(config.Silence, 2*time.Minute)
 	config.FirstWait = cmp.Or(config.FirstWait, 200*time.Millisecond)
 	config.MaxWait = cmp.Or(config.MaxWait, 30*time.Second)
+	config.Patience = cmp.Or(config.Patience, 2*time.Minute)
 	return &Client{
 		config: config,
 		http:   cmp.Or(config.HTTP, newHTTP()),
 		own:    config.HTTP == nil,
 		logger: cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
 	}
+}
+
+// Impatient returns a client for those who wait before a screen: a server that turns
+// a call away has answered it, with Overloaded and when to come back. It shares the
+// connections of c, which closes them.
+func (c *Client) Impatient() *Client {
+	config := c.config
+	config.HTTP, config.Patience = c.http, -1
+	return NewClient(config)
 }
 
 // newHTTP returns an HTTP client for many calls at once to one host.
@@ -86,7 +101,9 @@ func (c *Client) Close() {
 type reader func(body io.Reader, header http.Header) error
 
 // try makes one call.
-func (c *Client) try(ctx context.Context, path string, body []byte, read reader) error {
+func (c *Client) try(ctx context.Context, path string, body []byte, read reader) (err error) {
+	ctx, end := c.observe(ctx, path)
+	defer func() { end(err) }()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.BaseURL+path, bytes.NewReader(body))
 	if err != nil {
 		return fault.Wrap(err, fault.Internal, "The address of the reservation API is not valid.")
@@ -94,7 +111,9 @@ func (c *Client) try(ctx context.Context, path string, body []byte, read reader)
 	req.Header.Set("Authorization", "Bearer "+c.config.Token)
 	req.Header.Set("Content-Type", typeJSON)
 	req.Header.Set("Accept", typeRows+", "+typeJSON+", "+httpedge.ProblemMedia)
-	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(req.Header))
+	if parent := telemetry.TraceParent(ctx); parent != "" {
+		req.Header.Set("Traceparent", parent)
+	}
 	res, err := c.http.Do(req)
 	if err != nil {
 		return err

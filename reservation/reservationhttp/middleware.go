@@ -26,7 +26,8 @@ func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		req := c.Request()
-		ctx, count := telemetry.CountStatements(telemetry.WithTraceParent(req.Context(), req.Header.Get("traceparent")))
+		ctx, span := s.enter(c)
+		ctx, count := telemetry.CountStatements(ctx)
 		id := requestID(req.Header.Get(headerRequestID))
 		c.Response().Header().Set(headerRequestID, id)
 		log := s.logger.With(slog.String("request_id", id))
@@ -34,6 +35,7 @@ func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Set(keyLogger, log)
 		c.Set(keyStatements, count)
 		defer func() {
+			s.answered(c, span, count.Count(), time.Since(start))
 			log.DebugContext(ctx, "request served", slog.String("method", req.Method), slog.String("route", c.Path()), slog.Int("status", c.Response().Status),
 				slog.Int64("bytes", c.Response().Size), slog.Int64("statements", count.Count()), slog.Duration("took", time.Since(start)))
 		}()

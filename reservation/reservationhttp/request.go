@@ -33,13 +33,18 @@ func bind(c echo.Context, m members) error {
 	defer bodies.Put(buf)
 	body, err := readAll(c.Request().Body, (*buf)[:0])
 	*buf = body
+	if err != nil {
+		return bodyFailure(err)
+	}
+	return decodeObject(body, m)
+}
+
+// bodyFailure tells a body that is too large from one that broke off.
+func bodyFailure(err error) error {
 	if _, limited := errors.AsType[*echo.HTTPError](err); limited {
 		return err
 	}
-	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "The request's body broke off.")
-	}
-	return decodeObject(body, m)
+	return fault.Wrap(err, fault.Invalid, "The request's body broke off.")
 }
 
 func readAll(r io.Reader, buf []byte) ([]byte, error) {

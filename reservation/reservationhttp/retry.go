@@ -13,6 +13,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"rowmill/internal/fault"
+	"rowmill/internal/pool"
 )
 
 // refusal is an answer with a status that is no success.
@@ -27,58 +28,111 @@ func (r *refusal) Error() string { return fmt.Sprintf("status %d: %v", r.status,
 func (r *refusal) Unwrap() error { return r.fault }
 
 // retry runs try until it succeeds, until another try is of no use, or until
-// the attempts are spent. what names the wanted thing in the fault.
+// the attempts or the patience are spent. what names the wanted thing in the fault.
 func (c *Client) retry(ctx context.Context, what string, try func(ctx context.Context) error) error {
-	var last error
-	tries := 0
-	operation := func() (struct{}, error) {
-		tries++
-		last = try(ctx)
-		wait, again := c.again(ctx, last)
-		switch {
-		case last == nil:
-		case !again:
-			return struct{}{}, backoff.Permanent(last)
-		case wait > 0:
-			wait += rand.N(wait/10 + 1) // or all who were turned away come back at once
-			return struct{}{}, errors.Join(&backoff.RetryAfterError{Duration: wait}, last)
+	left := c.patience()
+	for tries := 1; ; tries++ {
+		asked := time.Now()
+		err := try(ctx)
+		if err == nil {
+			return nil
 		}
-		return struct{}{}, last
+		_, busy := turnedAway(err)
+		if busy {
+			pool.Refused(ctx, asked)
+		}
+		wait, again := left.again(ctx, err)
+		if !again {
+			return c.giveUp(ctx, what, tries, err)
+		}
+		level := slog.LevelWarn
+		if busy { // it is how a server keeps well, and the pool's size tells
+			level = slog.LevelDebug
+		}
+		c.logger.Log(ctx, level, "reservation API call failed, trying again", slog.String("what", what), slog.Int("tries", tries), slog.Duration("wait", wait), slog.Any("error", err))
+		if !pause(ctx, wait) {
+			return c.giveUp(ctx, what, tries, err)
+		}
 	}
-	_, err := backoff.Retry(ctx, operation, backoff.WithBackOff(c.waits()), backoff.WithMaxElapsedTime(0),
-		backoff.WithMaxTries(uint(c.config.Attempts)), backoff.WithNotify(func(_ error, wait time.Duration) {
-			c.logger.WarnContext(ctx, "reservation API call failed, trying again", slog.String("what", what), slog.Int("tries", tries), slog.Duration("wait", wait), slog.Any("error", last))
-		}))
-	if err == nil {
-		return nil
-	}
-	return c.giveUp(ctx, what, tries, last)
 }
 
-func (c *Client) waits() backoff.BackOff {
+// pause waits; false means that ctx has ended first.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// patience is what a call has left: tries for faults, and time for a server that
+// turns it away.
+type patience struct {
+	config ClientConfig
+	faults int           // tries that have failed
+	waited time.Duration // for a server that turned the call away
+
+	afterFault, afterRefusal backoff.BackOff
+}
+
+func (c *Client) patience() *patience {
+	return &patience{config: c.config, afterFault: c.waits(c.config.MaxWait), afterRefusal: c.waits(min(c.config.MaxWait, mostSpread))}
+}
+
+// mostSpread is how far the waits of a call that is turned away grow beyond what
+// the server says: longer, and a server with free places would wait for its callers.
+const mostSpread = 4 * time.Second
+
+func (c *Client) waits(longest time.Duration) backoff.BackOff {
 	return &backoff.ExponentialBackOff{
-		InitialInterval: c.config.FirstWait, MaxInterval: c.config.MaxWait,
+		InitialInterval: c.config.FirstWait, MaxInterval: longest,
 		RandomizationFactor: backoff.DefaultRandomizationFactor, Multiplier: 2,
 	}
 }
 
-// again is the one place that decides whether a call that ended in err is worth
-// another try, and after which wait; 0 leaves the wait to the backoff. What the
-// network, a busy server or a broken answer did may go well next time; what the
-// server refuses, it refuses again.
-func (c *Client) again(ctx context.Context, err error) (wait time.Duration, again bool) {
-	if err == nil || ctx.Err() != nil {
+// again is the one place that decides whether a call whose try ended in err is
+// worth another, and after which wait. What the network or a broken answer did may
+// go well next time; what the server refuses, it refuses again. A server that turns
+// the call away is obeyed as long as patience lasts, also past MaxWait; if it asks
+// for more than is left, to come back earlier would be to disobey it. The waits
+// grow, or those who wait would come back together for ever.
+func (p *patience) again(ctx context.Context, err error) (wait time.Duration, again bool) {
+	if ctx.Err() != nil {
 		return 0, false
 	}
-	if r, ok := errors.AsType[*refusal](err); ok {
-		switch r.status {
-		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return r.after, r.after <= c.config.MaxWait
-		}
+	if after, ok := turnedAway(err); ok {
+		wait = max(after+rand.N(after/10+1), p.afterRefusal.NextBackOff())
+		wait = max(after, min(wait, p.config.Patience-p.waited))
+		p.waited += wait
+		return wait, p.waited <= p.config.Patience
+	}
+	r, refused := errors.AsType[*refusal](err)
+	if _, own := fault.As(err); refused && !r.passing() || !refused && own {
 		return 0, false
 	}
-	_, own := fault.As(err)
-	return 0, !own
+	p.faults++
+	return p.afterFault.NextBackOff(), p.faults < p.config.Attempts
+}
+
+// turnedAway reports whether the server has asked for the call to come back, and when.
+func turnedAway(err error) (after time.Duration, ok bool) {
+	r, ok := errors.AsType[*refusal](err)
+	if !ok || r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
+		return 0, false
+	}
+	return r.after, r.after > 0
+}
+
+// passing reports whether the call may go well next time.
+func (r *refusal) passing() bool {
+	switch r.status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 // giveUp makes the fault of a call that failed for good.
@@ -96,6 +150,11 @@ func (c *Client) giveUp(ctx context.Context, what string, tries int, last error)
 	if ok && r.status < 500 && r.status != http.StatusTooManyRequests {
 		f := fault.Wrap(last, r.fault.Kind, "%s", r.fault.Message)
 		f.Fields = r.fault.Fields
+		return f
+	}
+	if after, busy := turnedAway(last); busy {
+		f := fault.Wrap(last, fault.Overloaded, "The reservation API has more calls than it can answer and did not give %s (tries: %d).", what, tries)
+		f.RetryAfter = after
 		return f
 	}
 	kind := fault.Unavailable

@@ -87,6 +87,72 @@ func TestRetryAfterPastPatienceGivesUp(t *testing.T) {
 	})
 }
 
+func TestARefusalIsNoTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{give: func(call int) *http.Response {
+			switch {
+			case call == 2:
+				return nil // a fault between
+			case call <= 10:
+				return response(429+(call%2)*74, "", "Retry-After", "1") // 429 and 503 in turn
+			}
+			return response(200, wholeCount)
+		}}
+		if _, err := s.client(ClientConfig{Attempts: 2}).Count(t.Context(), reservation.Query{}); err != nil || len(s.calls) != 11 {
+			t.Fatalf("%d calls, %v", len(s.calls), err)
+		}
+		for i, w := range s.waits() {
+			if i != 1 && (w < time.Second || w > mostSpread*3/2+time.Nanosecond) {
+				t.Errorf("wait %d is %v", i, w)
+			}
+		}
+	})
+}
+
+func TestALongRetryAfterIsObeyedWithinPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{give: func(call int) *http.Response {
+			if call == 1 {
+				return response(503, "", "Retry-After", "100")
+			}
+			return response(200, wholeCount)
+		}}
+		if _, err := s.client(ClientConfig{MaxWait: time.Second}).Count(t.Context(), reservation.Query{}); err != nil {
+			t.Fatal(err)
+		}
+		if w := s.waits(); len(w) != 1 || w[0] < 100*time.Second || w[0] > 110*time.Second {
+			t.Errorf("waited %v", w)
+		}
+	})
+}
+
+func TestPatienceEndsInWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{give: func(int) *http.Response { return response(503, "", "Retry-After", "7") }}
+		start := time.Now()
+		_, err := s.client(ClientConfig{}).Count(t.Context(), reservation.Query{})
+		f, _ := fault.As(err)
+		if f == nil || f.Kind != fault.Overloaded || f.RetryAfter != 7*time.Second || !strings.Contains(f.Message, "more calls than it can answer and did not give a page of the list") {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(start); took < 113*time.Second || took > 2*time.Minute {
+			t.Errorf("it gave up after %v and %d calls", took, len(s.calls))
+		}
+	})
+}
+
+func TestTheImpatientTakeTheFirstRefusalForTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{give: func(int) *http.Response { return response(429, "", "Retry-After", "1") }}
+		start := time.Now()
+		_, err := s.client(ClientConfig{}).Impatient().Count(t.Context(), reservation.Query{})
+		f, _ := fault.As(err)
+		if f == nil || f.Kind != fault.Overloaded || f.RetryAfter != time.Second || len(s.calls) != 1 || time.Since(start) != 0 {
+			t.Errorf("after %v and %d calls: %v", time.Since(start), len(s.calls), err)
+		}
+	})
+}
+
 func TestWaitsGrowAndAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{give: func(int) *http.Response { return nil }}
