@@ -6,10 +6,13 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BIN := bin/rowmill
 PKG ?= ./...
 FUZZTIME ?= 10m
+CHAOS_SEED ?= 0
+CHAOS_FAULTS ?= 300
+CHAOS_RECORD ?=
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test fuzz lint fmt bench pgo pictures clean
+.PHONY: help build run test chaos fuzz lint fmt bench pgo pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +26,10 @@ run: build ## build and run the demo: everything in one process, with sample dat
 test: ## run all tests, with the race detector, on a throw-away MariaDB and Redis, after a short fuzz run; PKG=./export/... runs some
 	test/fuzz.sh $(GO) 10000x $(PKG)
 	test/with-servers.sh $(GO) test -race -count=1 -timeout=15m $(PKG)
+
+chaos: ## run exports under at least CHAOS_FAULTS (300) faults drawn from CHAOS_SEED (the time); the same seed gives the same faults
+	test/with-servers.sh $(GO) test -tags=chaos -count=1 -timeout=6h -v -run='^TestChaosLong$$' ./test/chaos \
+		-chaos.seed=$(CHAOS_SEED) -chaos.faults=$(CHAOS_FAULTS) -chaos.record=$(abspath $(CHAOS_RECORD))
 
 fuzz: ## run each fuzz target for FUZZTIME (10m); PKG=./gateway runs some
 	test/fuzz.sh $(GO) $(FUZZTIME) $(PKG)

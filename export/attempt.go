@@ -20,20 +20,28 @@ import (
 	"rowmill/internal/table"
 )
 
-// attempt is one run of a job.
-type attempt struct {
+// work is a job and what it means here.
+type work struct {
 	*Runner
 	job   Job
+	plan  plan
+	pages pageTracer
+}
+
+// attempt is one run of a job.
+type attempt struct {
+	work
 	fence Fence
 	rep   *reporter
 	clock *phaseClock
 	step  step
-	pages pageTracer
 
-	plan     plan
-	snapshot Snapshot
-	receipt  Receipt
-	keys     *roaring64.Bitmap // of the rows written
+	snapshot  Snapshot   // without its pages if it was stored by an earlier attempt
+	segs      *segmented // nil: the job is not cut
+	shared    *shared    // nil: nobody else makes segments of it
+	closeList func() error
+	receipt   Receipt
+	keys      *roaring64.Bitmap // of the rows written
 
 	publishing bool // the job may have succeeded: only ErrFenced says that it has not
 }
@@ -45,11 +53,12 @@ func (a *attempt) make(ctx context.Context, key string) (err error) {
 		return err
 	}
 	phase := a.enter(ctx, PhaseSnapshot)
-	if a.snapshot, err = a.plan.dataset.Source.Snapshot(phase, a.job.Scope, a.job.Request); err != nil {
-		return fmt.Errorf("read the snapshot: %w", err)
+	if err = a.takeSnapshot(ctx, phase); err != nil {
+		return err
 	}
 	a.receipt.SnapshotAt, a.receipt.Expected, a.receipt.Statements = a.snapshot.At, a.snapshot.Total, a.snapshot.Statements
 	a.rep.expect(a.snapshot.Total)
+	a.share(ctx)
 
 	phase = a.enter(ctx, PhaseFetch)
 	written, err := a.write(phase, key)
@@ -92,15 +101,23 @@ func (a *attempt) write(ctx context.Context, key string) (hash.Hash, error) {
 // writeRows is the pipeline: pages are fetched and chunks encoded on the shared
 // pools, both in order, and only a bounded number of each is held.
 func (a *attempt) writeRows(ctx context.Context, enc sheet.Encoder) error {
+	a.keys = roaring64.New()
+	if a.segs != nil {
+		return a.joinSegments(ctx, enc)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the fetches that a broken file no longer needs
-	a.keys = roaring64.New()
-
-	pages := pool.Map(ctx, a.cfg.Fetch.Lane(), a.cfg.Window, a.tokens(), a.fetch)
+	pages := pool.Map(ctx, a.cfg.Fetch.Lane(), a.cfg.Window, each(a.snapshot.Pages), a.fetch)
 	// Chunks are ready sooner than pages: one to write while each core makes one.
 	chunks := pool.Map(ctx, a.cfg.Encode.Lane(), a.cfg.Encode.Limit()+1, a.place(pages, enc), func(_ context.Context, s sheet.Span) (sheet.Chunk, error) {
 		return enc.Encode(s)
 	})
+	return a.appendAll(enc, chunks, cancel)
+}
+
+// appendAll joins the chunks to the file. It calls cancel where it stops before
+// their end.
+func (a *attempt) appendAll(enc sheet.Encoder, chunks iter.Seq2[sheet.Chunk, error], cancel context.CancelFunc) error {
 	for chunk, err := range chunks {
 		if err == nil {
 			err = enc.Append(chunk)
@@ -119,16 +136,6 @@ func (a *attempt) writeRows(ctx context.Context, enc sheet.Encoder) error {
 	return a.reconcile()
 }
 
-func (a *attempt) tokens() iter.Seq2[PageToken, error] {
-	return func(yield func(PageToken, error) bool) {
-		for _, t := range a.snapshot.Pages {
-			if !yield(t, nil) {
-				return
-			}
-		}
-	}
-}
-
 type fetched struct {
 	page Page
 	at   time.Time
@@ -136,17 +143,17 @@ type fetched struct {
 
 // fetch reads a page. A page that does not account for each of its rows is a
 // fault, never the end of the data.
-func (a *attempt) fetch(ctx context.Context, t PageToken) (_ fetched, err error) {
-	ctx, end := a.pages.begin(ctx, t.Rows, a.cfg.Now)
+func (w *work) fetch(ctx context.Context, t PageToken) (_ fetched, err error) {
+	ctx, end := w.pages.begin(ctx, t.Rows, w.cfg.Now)
 	defer func() { end(err) }()
-	page, err := a.plan.dataset.Source.Fetch(ctx, a.job.Scope, t, a.plan.fields)
+	page, err := w.plan.dataset.Source.Fetch(ctx, w.job.Scope, t, w.plan.fields)
 	if err != nil {
 		return fetched{}, fmt.Errorf("fetch a page: %w", err)
 	}
 	if len(page.Rows)+page.Deleted != t.Rows {
 		return fetched{}, fault.New(fault.Unavailable, "A page of %d rows came back with %d rows and %d deleted: rows are missing.", t.Rows, len(page.Rows), page.Deleted)
 	}
-	return fetched{page, a.cfg.Now()}, nil
+	return fetched{page, w.cfg.Now()}, nil
 }
 
 // place gives the rows their places in the file as their pages come in.
@@ -176,6 +183,7 @@ func (a *attempt) account(f fetched) {
 		r.LastPageAt = f.at
 	}
 	r.Pages++
+	r.PagesFetched++
 	r.Statements += f.page.Statements
 	r.DeletedMeanwhile += int64(f.page.Deleted)
 	for _, row := range f.page.Rows {

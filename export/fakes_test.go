@@ -2,16 +2,22 @@ package export_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"rowmill/access"
 	"rowmill/export"
+	"rowmill/export/sheet"
+	"rowmill/internal/fault"
 	"rowmill/internal/pool"
 	"rowmill/internal/table"
 )
@@ -72,6 +78,7 @@ type attempts struct {
 	receipt *export.Receipt
 	put     func() error   // nil: stored
 	rows    *export.RowSet // stored before the file was published
+	format  sheet.Format   // of the job, as Get gives it
 }
 
 // Put implements export.RowSets.
@@ -124,6 +131,20 @@ func (*attempts) Release(context.Context, export.Fence, time.Time, *export.Failu
 	return errors.New("a run does not release jobs")
 }
 
+// Get implements export.JobReader.
+func (a *attempts) Get(_ context.Context, id string) (export.Job, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	j := csvJob()
+	j.ID, j.Status, j.Request.Format = id, export.Running, cmp.Or(a.format, j.Request.Format)
+	if a.file != nil {
+		j.Status = export.Succeeded
+	} else if a.fenced {
+		j.Status = export.Canceled
+	}
+	return j, nil
+}
+
 // memory is a file store in memory.
 type memory struct {
 	mu     sync.Mutex
@@ -168,9 +189,36 @@ type stored struct{ *bytes.Reader }
 
 func (stored) Close() error { return nil }
 
+// Keys implements export.SegmentFiles.
+func (m *memory) Keys(_ context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, key := range m.keys(prefix) {
+			if !yield(key, nil) {
+				return
+			}
+		}
+	}
+}
+
+// keys gives the keys that start with prefix, in order.
+func (m *memory) keys(prefix string) (found []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key := range m.files {
+		if strings.HasPrefix(key, prefix) {
+			found = append(found, key)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
 func (m *memory) Open(_ context.Context, key string) (export.Reader, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if _, ok := m.files[key]; !ok {
+		return nil, fault.New(fault.NotFound, "There is no file %s.", key)
+	}
 	return stored{bytes.NewReader(m.files[key])}, nil
 }
 
@@ -180,6 +228,8 @@ func (m *memory) Delete(_ context.Context, key string) error {
 	delete(m.files, key)
 	return nil
 }
+
+func fixed() time.Time { return start }
 
 var start = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
 
@@ -191,28 +241,32 @@ type bench struct {
 	files    *memory
 }
 
-func newBench(t *testing.T, s *source) *bench {
+func newBench(t *testing.T, s *source, set ...func(*export.Config)) *bench {
 	t.Helper()
 	files := &memory{files: map[string][]byte{}}
-	b := newBenchOn(t, s, files, nil)
+	b := newBenchOn(t, s, files, nil, append([]func(*export.Config){func(c *export.Config) { c.Segments.Files = files }}, set...)...)
 	b.files = files
 	return b
 }
 
 // newBenchOn is newBench with another file store, and what exports have cost.
-func newBenchOn(t *testing.T, s *source, files export.Files, measures export.Measures) *bench {
+func newBenchOn(t *testing.T, s *source, files export.Files, measures export.Measures, set ...func(*export.Config)) *bench {
 	t.Helper()
 	b := &bench{source: s, attempts: &attempts{}}
 	columns := []export.Column{
 		{Key: "id", Titles: map[string]string{"en": "ID", "ko": "번호"}, Type: table.Integer, Width: 8, Fields: []string{"id"}},
 		{Key: "guest", Titles: map[string]string{"en": "Guest", "ko": "고객"}, Type: table.Text, Width: 8, Fields: []string{"guest"}, Personal: "name"},
 	}
-	var err error
-	b.Runner, err = export.NewRunner(export.Config{
+	c := export.Config{
 		Datasets: []export.Dataset{{Name: "rows", Columns: columns, Source: s}}, Attempts: b.attempts, Files: files, RowSets: b.attempts, Measures: measures, Logger: slog.New(slog.DiscardHandler),
 		Fetch: pool.New(3), Encode: pool.New(2), Window: 4, ReportEvery: 10 * time.Millisecond, Lease: time.Second,
-	})
-	if err != nil {
+	}
+	c.Segments.Jobs = b.attempts
+	for _, f := range set {
+		f(&c)
+	}
+	var err error
+	if b.Runner, err = export.NewRunner(c); err != nil {
 		t.Fatal(err)
 	}
 	return b

@@ -67,6 +67,7 @@ type Job struct {
 	RequestedBy string
 	Scope       access.Scope // what the requester was let see
 	Queue       Queue
+	Turn        int64 // when it runs: the lowest of its queue is next; 0 until it is stored
 	Status      Status
 	Phase       Phase // of a running job
 
@@ -142,4 +143,10 @@ type Receipt struct {
 	PeakMemory       int64             `json:"peak_memory_bytes"` // of the worker process, over the run
 	Statements       int64             `json:"statements"`
 	Pages            int64             `json:"pages"`
+	PagesFetched     int64             `json:"pages_fetched,omitempty"` // of them, in this attempt
+
+	// Of a job that was cut into segments.
+	Segments          int `json:"segments,omitempty"`
+	SegmentsReused    int `json:"segments_reused,omitempty"`    // kept by an earlier attempt
+	SegmentsElsewhere int `json:"segments_elsewhere,omitempty"` // made in this attempt by those whom the worker asked to help
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"rowmill/export/sheet"
@@ -34,6 +35,8 @@ type Config struct {
 	Retention   time.Duration // how long a file is kept; default 7 days
 	Product     string        // who made the file, for its info sheet; default "Rowmill"
 	Now         func() time.Time
+
+	Segments Segments // of big jobs; the zero value: no job is cut
 }
 
 // Defaults of a Config.
@@ -58,13 +61,15 @@ func (c Config) Validate() error {
 	if c.Lease < 4*c.ReportEvery {
 		errs = append(errs, fmt.Errorf("export: Config.Lease %v is too short for a report every %v: at least four reports must fit", c.Lease, c.ReportEvery))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.Segments.validate())...)
 }
 
 // Runner runs claimed jobs. It is safe for concurrent use.
 type Runner struct {
 	cfg      Config
 	datasets map[string]Dataset
+
+	refusedUntil atomic.Int64 // UnixNano: until then the store is not asked to keep segments for others
 }
 
 // NewRunner returns a Runner, or what is wrong with the Config.
@@ -74,6 +79,7 @@ func NewRunner(c Config) (*Runner, error) {
 	c.Lease = cmp.Or(c.Lease, DefaultLease)
 	c.Retention = cmp.Or(c.Retention, DefaultRetention)
 	c.Product = cmp.Or(c.Product, "Rowmill")
+	c.Segments = c.Segments.withDefaults()
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -103,7 +109,7 @@ func (r *Runner) Run(ctx context.Context, job Job) error {
 	ctx, rep := r.startReporter(ctx, fence)
 	defer rep.stop()
 
-	a := &attempt{Runner: r, job: job, fence: fence, rep: rep, clock: newPhaseClock(r.cfg.Now)}
+	a := &attempt{work: work{Runner: r, job: job}, fence: fence, rep: rep, clock: newPhaseClock(r.cfg.Now)}
 	key := FileKey(job)
 	if err := a.make(ctx, key); err != nil {
 		rep.stop()
@@ -113,8 +119,10 @@ func (r *Runner) Run(ctx context.Context, job Job) error {
 		if !a.publishing || errors.Is(err, ErrFenced) {
 			r.discard(ctx, key)
 		}
+		a.endSegments(ctx, err)
 		return err
 	}
+	a.endSegments(ctx, nil)
 	return nil
 }
 

@@ -14,6 +14,10 @@ import (
 // current one: it was canceled, or another worker has taken over.
 var ErrFenced = errors.New("the job has moved on: this attempt is no longer its current one")
 
+// ErrNothingDue is returned by a claim of a queue whose jobs have all been taken, or
+// are to run later.
+var ErrNothingDue = errors.New("no job of the queue is due")
+
 // Progress is where a running attempt stands.
 type Progress struct {
 	Phase    Phase

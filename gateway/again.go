@@ -53,6 +53,6 @@ func (s *Server) againRoutes() {
 	register(s, huma.Operation{
 		OperationID: "repeat-export", Method: http.MethodPost, Path: exportsPath + "/{id}/again", Tags: []string{"Exports"},
 		DefaultStatus: http.StatusAccepted, Summary: "Ask for the same export again", RejectUnknownQueryParameters: true,
-		Description: "Makes a new job of the request of one that has ended, however it did. Its rows are those that match now. One that is alive is a conflict.",
+		Description: "Makes a new job of the request of one that has ended, however it did. Its rows are those that match now. One that is alive is a conflict. The bounds are those of any other order.",
 	}, s.exportAgain, 400, 401, 403, 404, 409, 500, 503)
 }

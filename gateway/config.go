@@ -25,7 +25,9 @@ import (
 // Jobs is the job table.
 type Jobs interface {
 	// Insert stores a job. Where the requester has used the key before, or has an
-	// equal request alive, it gives that job and created is false.
+	// equal request alive, it gives that job and created is false. A requester with
+	// too many live jobs gets TooMany; where all together have too many it is Full,
+	// with an export.FullError.
 	Insert(ctx context.Context, job export.Job, idempotencyKey string) (stored export.Job, created bool, err error)
 	Get(ctx context.Context, id string) (export.Job, error)
 	History(ctx context.Context, h export.History) ([]export.Job, error)
@@ -100,6 +102,9 @@ type Config struct {
 	Grants grants.Store
 	Live   grants.Jobs
 	Limits Limits
+	// Refused, if not nil, is told of each order that is past a bound: "user-jobs",
+	// "max-rows", or the reason of an export.FullError. It must not block.
+	Refused func(reason string)
 	// LinkKey signs the links to files, the same for every gateway; at least 32
 	// bytes. Default: a random one, under which links end with the process.
 	LinkKey []byte

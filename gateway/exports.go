@@ -183,7 +183,9 @@ func (s *Server) exportRoutes() {
 		DefaultStatus: http.StatusAccepted, MaxBodyBytes: 1 << 20,
 		Summary: "Ask for an export",
 		Description: "Makes a job and answers at once, with its address in Location. Asking the same again while that job is alive, " +
-			"as by a double click, gives the same job: again 202, with the same Location.",
+			"as by a double click, gives the same job: again 202, with the same Location. Where you have as many exports waiting or running as you " +
+			"may have, the answer is 429; where all users have as many, or as many rows, as the service takes on at once, it is 503 with the type " +
+			"urn:rowmill:problem:queue-full. Retry-After says when there may be room.",
 	}, s.createExport, 400, 401, 403, 408, 409, 413, 415, 500, 503)
 	register(s, huma.Operation{
 		OperationID: "list-exports", Method: http.MethodGet, Path: exportsPath, Tags: []string{"Exports"},

@@ -11,7 +11,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"rowmill/access"
-	"rowmill/export"
 	"rowmill/internal/fault"
 )
 
@@ -103,23 +102,6 @@ func (o *orders) withinRows(ctx context.Context, rows int64, counted bool) error
 
 func tooManyRows(rows, bound int64) string {
 	return fmt.Sprintf("%d rows match and you may export at most %d at once: narrow the filter", rows, bound)
-}
-
-// tooMany says when a caller with too many live jobs may come back: when the first
-// of them is expected to end.
-func (o *orders) tooMany(ctx context.Context, err error) error {
-	after := retryDefault
-	if o.cfg.Live != nil {
-		live, liveErr := o.cfg.Live.Live(ctx, requestOf(ctx).subject)
-		if liveErr != nil {
-			logger(ctx, o.cfg.Logger).WarnContext(ctx, "live jobs not known", "error", liveErr)
-		} else {
-			after = export.Remaining(live, o.cfg.Now())
-		}
-	}
-	f := fault.Wrap(err, fault.TooMany, "%s", fault.Message(err))
-	f.RetryAfter = after
-	return f
 }
 
 // streams counts the open event streams.

@@ -79,8 +79,15 @@ func TestPreflightWarnings(t *testing.T) {
 }
 
 func TestAnOrderOfTooManyRowsIsRefusedWithTheBoundAndTheCount(t *testing.T) {
-	w := newWorld(t, func(w *world, c *gatewayConfig) { w.reservations.total, c.Limits.MaxRows = 1001, 1000 })
+	refused := map[string]int{}
+	w := newWorld(t, func(w *world, c *gatewayConfig) {
+		w.reservations.total, c.Limits.MaxRows = 1001, 1000
+		c.Refused = func(reason string) { refused[reason]++ }
+	})
 	p := wantProblem(t, w.call("POST", exportsPath, `{}`), 400, "invalid")
+	if diff := cmp.Diff(map[string]int{"max-rows": 1}, refused); diff != "" {
+		t.Errorf("refused orders (-want +got):\n%s", diff)
+	}
 	if text := messages(p)["filter"]; !strings.Contains(text, "1001") || !strings.Contains(text, "1000 ") {
 		t.Errorf("%q", text)
 	}
@@ -105,6 +112,41 @@ func TestTooManyLiveJobsSayWhenToComeBack(t *testing.T) {
 	p := wantProblem(t, rec, 429, "too-many-requests")
 	if after := rec.Header().Get("Retry-After"); after != "11" || p.Detail != "You have 5 exports waiting or running." {
 		t.Errorf("Retry-After %s, %s", after, p.Detail)
+	}
+}
+
+func TestAFullServiceSaysSoAndWhenToComeBack(t *testing.T) {
+	var refused []string
+	w := newWorld(t, func(w *world, c *gatewayConfig) {
+		w.board.measured = []export.Measured{{Rows: 1000, Columns: 1, Bytes: 1000, Took: time.Second}}
+		c.Refused = func(reason string) { refused = append(refused, reason) }
+	})
+	for reason, c := range map[export.Reason]struct {
+		rows  int64
+		after string
+	}{
+		export.TooManyQueuedRows: {30_000, "31"},   // at 1,000 a second, and what every export costs
+		export.TooManyQueuedJobs: {0, "5"},         // never at once
+		"of some other day":      {1 << 40, "300"}, // past some minutes a guess is none
+	} {
+		w.jobs.err = fault.Wrap(&export.FullError{Reason: reason, Rows: c.rows}, fault.Full, "Ask again later.")
+		rec := w.call("POST", exportsPath, `{}`)
+		p := wantProblem(t, rec, 503, "queue-full")
+		if after := rec.Header().Get("Retry-After"); after != c.after || p.Detail != "Ask again later." {
+			t.Errorf("%s: Retry-After %s, %s", reason, after, p.Detail)
+		}
+		w.jobs.err = nil
+		if len(refused) == 0 || refused[len(refused)-1] != string(reason) {
+			t.Errorf("refused so far: %v, want %s last", refused, reason)
+		}
+	}
+	refused = nil
+	w.jobs.err = fault.New(fault.TooMany, "You have 5.")
+	wantProblem(t, w.call("POST", exportsPath, `{}`), 429, "too-many-requests")
+	w.jobs.err = errBroken
+	wantProblem(t, w.call("POST", exportsPath, `{}`), 500, "internal")
+	if diff := cmp.Diff([]string{"user-jobs"}, refused); diff != "" {
+		t.Errorf("refused orders (-want +got):\n%s", diff)
 	}
 }
 

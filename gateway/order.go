@@ -179,7 +179,7 @@ func (o *orders) place(ctx context.Context, r export.Request, scope access.Scope
 	call, now := requestOf(ctx), o.cfg.Now().UTC().Truncate(time.Microsecond) // as exact as the table keeps it
 	rows, queue, counted := o.size(ctx, r, scope)
 	if err := o.withinRows(ctx, rows, counted); err != nil {
-		return export.Job{}, err
+		return export.Job{}, o.refused(ctx, r, err)
 	}
 	wanted := export.Job{
 		ID: id.String(), Request: r, RequestedBy: call.subject, Scope: scope,
@@ -192,11 +192,8 @@ func (o *orders) place(ctx context.Context, r export.Request, scope access.Scope
 		return export.Job{}, err
 	}
 	job, created, err := o.cfg.Jobs.Insert(ctx, wanted, idempotencyKey)
-	if err != nil && fault.KindOf(err) == fault.TooMany {
-		return export.Job{}, o.tooMany(ctx, err)
-	}
 	if err != nil {
-		return export.Job{}, fmt.Errorf("insert the job: %w", err)
+		return export.Job{}, o.refused(ctx, r, fmt.Errorf("insert the job: %w", err))
 	}
 	log = log.With("job_id", job.ID)
 	if !created {

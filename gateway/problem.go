@@ -68,6 +68,7 @@ var statusOf = map[fault.Kind]int{
 	fault.Unavailable:  http.StatusServiceUnavailable,
 	fault.Overloaded:   http.StatusServiceUnavailable, // a dependency asks for fewer calls, not the caller for too many
 	fault.TooMany:      http.StatusTooManyRequests,
+	fault.Full:         http.StatusServiceUnavailable,
 }
 
 // kindOf names the kinds of the statuses that the frameworks answer by themselves.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -58,6 +59,17 @@ func (b *board) Claim(_ context.Context, f export.Fence, _ string, _, lease time
 	return b.get(f.JobID), nil
 }
 
+func (b *board) ClaimNext(ctx context.Context, q export.Queue, worker string, at, lease time.Time) (export.Job, error) {
+	due := b.all(func(j export.Job) bool { return j.Queue == q && j.Status == export.Queued && !j.RunAt.After(at) })
+	slices.SortStableFunc(due, func(a, b export.Job) int { return cmp.Compare(a.Turn, b.Turn) })
+	for _, j := range due {
+		if got, err := b.Claim(ctx, export.Fence{JobID: j.ID, Attempt: j.Attempt + 1}, worker, at, lease); err == nil {
+			return got, nil
+		}
+	}
+	return export.Job{}, export.ErrNothingDue
+}
+
 func (b *board) Beat(context.Context, string, time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,8 +117,17 @@ func (b *board) get(id string) export.Job {
 	return export.Job{}
 }
 
-func (b *board) Due(_ context.Context, at time.Time, _ int) ([]export.Job, error) {
-	return b.all(func(j export.Job) bool { return j.Status == export.Queued && !j.RunAt.After(at) }), nil
+func (b *board) Due(_ context.Context, at time.Time, after export.Job, limit int) ([]export.Job, error) {
+	due := b.all(func(j export.Job) bool { return j.Status == export.Queued && !j.RunAt.After(at) && j.ID > after.ID })
+	return due[:min(limit, len(due))], nil
+}
+
+func (b *board) Unfinished(context.Context) (map[export.Queue]int, error) {
+	n := map[export.Queue]int{}
+	for _, j := range b.all(func(j export.Job) bool { return !j.Status.Final() }) {
+		n[j.Queue]++
+	}
+	return n, nil
 }
 
 func (b *board) Lost(_ context.Context, at time.Time, _ int) ([]export.Job, error) {

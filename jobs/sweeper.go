@@ -14,10 +14,17 @@ import (
 
 // SweptTable is the part of the job table that shows what needs care.
 type SweptTable interface {
-	Due(ctx context.Context, at time.Time, limit int) ([]export.Job, error)
+	// Due gives the queued jobs whose time has come, the longest first, from after the given one on.
+	Due(ctx context.Context, at time.Time, after export.Job, limit int) ([]export.Job, error)
 	Lost(ctx context.Context, at time.Time, limit int) ([]export.Job, error)
 	Expirable(ctx context.Context, at time.Time, limit int) ([]export.Job, error)
 	Get(ctx context.Context, id string) (export.Job, error)
+}
+
+// Backlog is how much there is to do.
+type Backlog interface {
+	// Unfinished counts the jobs of each queue that wait, due or not, or run.
+	Unfinished(ctx context.Context) (map[export.Queue]int, error)
 }
 
 // Ender ends jobs and attempts for others.
@@ -42,11 +49,12 @@ type Kept interface {
 
 // SweeperConfig is what a Sweeper needs.
 type SweeperConfig struct {
-	Table  SweptTable
-	Ender  Ender
-	Files  SweptFiles
-	Queue  *Queue
-	Logger *slog.Logger
+	Table   SweptTable
+	Backlog Backlog
+	Ender   Ender
+	Files   SweptFiles
+	Queue   *Queue
+	Logger  *slog.Logger
 
 	Every       time.Duration // default 5 s
 	FilesEvery  time.Duration // between two looks through the file store; default 10 min
@@ -73,6 +81,7 @@ type Sweeper struct {
 	cfg       SweeperConfig
 	filesNext time.Time
 	auditNext time.Time
+	lent      lent
 }
 
 // NewSweeper returns a sweeper that does nothing before Run.
@@ -141,26 +150,6 @@ func (s *Sweeper) recoverLost(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// resend sends the tasks of all jobs that are due; those that Redis still has are left as they are.
-func (s *Sweeper) resend(ctx context.Context) error {
-	due, err := s.cfg.Table.Due(ctx, s.cfg.Now(), sweepBatch)
-	if err != nil {
-		return err
-	}
-	for _, j := range due {
-		ctx := telemetry.WithJob(telemetry.WithTraceParent(ctx, j.TraceParent), j.ID)
-		sent, err := s.cfg.Queue.send(ctx, j)
-		if err != nil {
-			return err
-		}
-		if sent {
-			s.did("resent", 1)
-			s.cfg.Logger.InfoContext(ctx, "task sent by the sweeper", "attempt", j.Attempt+1)
-		}
-	}
-	return nil
-}
-
 // expire removes files whose time is over: first the state, so that no link leads to nothing.
 func (s *Sweeper) expire(ctx context.Context) error {
 	now := s.cfg.Now()
@@ -200,6 +189,9 @@ func (s *Sweeper) sweepFiles(ctx context.Context) error {
 
 // owned reports whether a job has, or may still get, the file. When in doubt it has.
 func (s *Sweeper) owned(ctx context.Context, key string) bool {
+	if id, ok := export.JobOfChunk(key); ok {
+		return s.alive(ctx, id)
+	}
 	id, ok := export.JobOfFile(key)
 	if !ok {
 		return true // not ours

@@ -13,7 +13,7 @@ import (
 )
 
 func (h *house) sweeper(f *files, now func() time.Time) *Sweeper {
-	return NewSweeper(SweeperConfig{Table: h.board, Ender: h.board, Files: f, Queue: h.queue, Logger: discard(), MaxFailures: 3, Now: now})
+	return NewSweeper(SweeperConfig{Table: h.board, Backlog: h.board, Ender: h.board, Files: f, Queue: h.queue, Logger: discard(), MaxFailures: 3, Now: now})
 }
 
 func sweep(t *testing.T, s *Sweeper) {

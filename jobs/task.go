@@ -1,12 +1,15 @@
 // Package jobs carries export jobs from the job table to the workers: asynq
-// tasks are the messages, the table is the truth. A message that is lost is
-// sent again by the sweeper, and one that comes late or twice finds its attempt
-// taken and does nothing.
+// tasks are the messages, the table is the truth. A task is a ticket: it says that
+// a job of its queue is due, and who takes it runs the job that is next by its
+// turn. A ticket that is lost is sent again by the sweeper, and one too many finds
+// nothing to run.
 package jobs
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -14,10 +17,11 @@ import (
 	"rowmill/export"
 )
 
-// TypeRun is the kind of the task that runs one attempt of an export job. Kinds,
-// and the payload's fields and version, are a contract between releases: a
-// field keeps its name and meaning, and a new version is read before it is
-// written.
+// TypeRun is the kind of the task that runs one attempt of an export job: the next
+// one of its queue. A worker of before runs the one that the payload names, and finds
+// it taken where another has come first. Kinds, and the payload's fields and version,
+// are a contract between releases: a field keeps its name and meaning, and a new
+// version is read before it is written.
 const TypeRun = "export:run"
 
 // payloadVersion is the newest version that this release reads and the one it writes.
@@ -38,6 +42,10 @@ const asynqRetries = 5
 
 // asynqTimeout is past any job's own limit, so that asynq never ends a run.
 const asynqTimeout = 7 * 24 * time.Hour
+
+// ticketRetry is when a ticket comes again whose worker could not claim: soon, since
+// nothing is wrong with any job. After asynqRetries the sweeper sends another.
+func ticketRetry(int, error, *asynq.Task) time.Duration { return 2 * time.Second }
 
 // newRunTask gives the task of the job's next attempt. Its id is the attempt's,
 // so that sending it again while it waits changes nothing.
@@ -68,4 +76,18 @@ func readRunTask(t *asynq.Task) (runPayload, error) {
 
 func taskID(j export.Job) string { return fmt.Sprintf("%s:%d", j.ID, j.Attempt+1) }
 
+// ticketID gives the id of the n-th ticket of the job's next attempt, from 0.
+func ticketID(j export.Job, n int) string {
+	if n == 0 {
+		return taskID(j)
+	}
+	return fmt.Sprintf("%s.%d", taskID(j), n)
+}
+
 func queueName(q export.Queue) string { return queuePrefix + string(q) }
+
+// queueOf gives the queue that asynq took the task of ctx from.
+func queueOf(ctx context.Context) export.Queue {
+	name, _ := asynq.GetQueueName(ctx)
+	return export.Queue(strings.TrimPrefix(name, queuePrefix))
+}

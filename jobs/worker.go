@@ -18,6 +18,9 @@ import (
 
 // Claims is the part of the job table that a worker needs besides what a run writes.
 type Claims interface {
+	// ClaimNext takes the job of the queue that is due and next by its turn, or
+	// returns export.ErrNothingDue.
+	ClaimNext(ctx context.Context, q export.Queue, worker string, at, leaseUntil time.Time) (export.Job, error)
 	// Claim takes the attempt, or returns export.ErrFenced if it is taken or over.
 	Claim(ctx context.Context, f export.Fence, worker string, at, leaseUntil time.Time) (export.Job, error)
 	// Beat stores that the worker is alive.
@@ -98,8 +101,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.server(opt, w.cfg.SharedSlots, map[string]int{queueName(export.QueueSmall): smallWeight, queueName(export.QueueLarge): largeWeight}),
 	}
 	mux := asynq.NewServeMux()
-	mux.HandleFunc(TypeRun, func(_ context.Context, t *asynq.Task) error {
-		return w.handle(t) //nolint:contextcheck // asynq's context ends by its own limits and leaves the run behind; w.runs is the parent
+	mux.HandleFunc(TypeRun, func(ctx context.Context, t *asynq.Task) error {
+		return w.handle(queueOf(ctx), t) //nolint:contextcheck // asynq's context ends by its own limits and leaves the run behind; w.runs is the parent
 	})
 	for i, s := range servers {
 		if err := s.Start(mux); err != nil {
@@ -127,6 +130,7 @@ func (w *Worker) server(opt asynq.RedisConnOpt, slots int, queues map[string]int
 		Queues:                   queues,
 		TaskCheckInterval:        50 * time.Millisecond, // what a click waits for at most
 		DelayedTaskCheckInterval: time.Second,
+		RetryDelayFunc:           ticketRetry,
 		ShutdownTimeout:          5 * time.Second, // runs have ended by then
 		Logger:                   asynqLog{w.cfg.Logger},
 		LogLevel:                 asynq.WarnLevel,
@@ -152,9 +156,9 @@ func (w *Worker) beat(ctx context.Context) {
 	}
 }
 
-// handle runs one task. asynq learns of an error only where it should try the
-// same task again; what becomes of the job is in the table.
-func (w *Worker) handle(t *asynq.Task) error {
+// handle takes a ticket of the queue and runs the job that is next. asynq learns of an
+// error only where the ticket should come again; what becomes of the job is in the table.
+func (w *Worker) handle(q export.Queue, t *asynq.Task) error {
 	w.running.Add(1)
 	defer w.running.Done()
 	p, err := readRunTask(t)
@@ -162,16 +166,15 @@ func (w *Worker) handle(t *asynq.Task) error {
 		w.cfg.Logger.Error("a task cannot be read", "error", err)
 		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
 	}
-	ctx := telemetry.WithJob(telemetry.WithTraceParent(w.runs, t.Headers()["traceparent"]), p.JobID)
-	now := w.cfg.Now()
-	job, err := w.cfg.Claims.Claim(ctx, export.Fence{JobID: p.JobID, Attempt: p.Attempt}, w.cfg.ID, now, now.Add(w.cfg.Runner.Lease()))
-	if errors.Is(err, export.ErrFenced) {
-		w.cfg.Logger.DebugContext(ctx, "a task's attempt is taken or over", "attempt", p.Attempt)
+	job, err := w.claim(q, p)
+	if errors.Is(err, export.ErrNothingDue) {
+		w.cfg.Logger.Debug("a ticket found no job that is due", "queue", string(q), "job_id", p.JobID)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("claim job %s: %w", p.JobID, err)
+		return fmt.Errorf("claim a job of queue %s: %w", q, err)
 	}
+	ctx := telemetry.WithJob(telemetry.WithTraceParent(w.runs, job.TraceParent), job.ID)
 	ctx, span := w.cfg.Tracer.Enter(ctx, job.TraceParent, attemptSpan(job))
 	defer span.End(nil)
 	allowed, err := w.permitted(ctx, job)
@@ -183,6 +186,22 @@ func (w *Worker) handle(t *asynq.Task) error {
 	}
 	w.settle(ctx, span, job, err)
 	return nil
+}
+
+// claim takes the job that is next. Where this machine's clock says that none is due it
+// takes the one that the ticket names: Redis says that its time has come.
+func (w *Worker) claim(q export.Queue, p runPayload) (export.Job, error) {
+	now := w.cfg.Now()
+	leaseUntil := now.Add(w.cfg.Runner.Lease())
+	job, err := w.cfg.Claims.ClaimNext(w.runs, q, w.cfg.ID, now, leaseUntil)
+	if !errors.Is(err, export.ErrNothingDue) {
+		return job, err
+	}
+	job, err = w.cfg.Claims.Claim(w.runs, export.Fence{JobID: p.JobID, Attempt: p.Attempt}, w.cfg.ID, now, leaseUntil)
+	if errors.Is(err, export.ErrFenced) {
+		err = export.ErrNothingDue
+	}
+	return job, err
 }
 
 // run runs an attempt within the job's time limit.

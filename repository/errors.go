@@ -27,6 +27,7 @@ var sqliteUnavailable = []int{5, 6, 10, 13, 14}
 
 const (
 	mysqlDuplicate   = 1062
+	mysqlDeadlock    = 1213
 	sqliteUnique     = 2067
 	sqlitePrimaryKey = 1555
 )
@@ -78,4 +79,11 @@ func duplicate(err error) bool {
 		return fromSQLite.Code() == sqliteUnique || fromSQLite.Code() == sqlitePrimaryKey
 	}
 	return false
+}
+
+// deadlock reports whether the statement was given up for one that it and another
+// waited for: sent again it works.
+func deadlock(err error) bool {
+	fromMySQL, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && fromMySQL.Number == mysqlDeadlock
 }

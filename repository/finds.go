@@ -49,18 +49,35 @@ func (j *Jobs) History(ctx context.Context, h export.History) ([]export.Job, err
 	return j.find(ctx, where+" ORDER BY created_at DESC, id DESC LIMIT ?", append(args, h.Limit)...)
 }
 
-// Ahead counts the queued jobs of the job's queue that were created before it.
-func (j *Jobs) Ahead(ctx context.Context, job export.Job) (n int64, err error) {
-	at := moment{job.CreatedAt}
-	err = j.db.gorm.WithContext(ctx).Raw("SELECT COUNT(*) FROM export_jobs WHERE queue = ? AND status = ?"+
-		" AND created_at <= ? AND (created_at < ? OR id < ?)",
-		string(job.Queue), string(export.Queued), at, at, job.ID).Row().Scan(&n)
-	return n, mapError(ctx, "count the jobs ahead", err)
+// Due gives the queued jobs whose time has come, the one that waits longest first;
+// of those that come after the given job, if it is not the zero Job.
+func (j *Jobs) Due(ctx context.Context, at time.Time, after export.Job, limit int) ([]export.Job, error) {
+	where, args := "WHERE status = ? AND run_at <= ?", []any{string(export.Queued), moment{at}}
+	if after.ID != "" {
+		from := moment{after.RunAt}
+		where, args = where+" AND run_at >= ? AND (run_at > ? OR id > ?)", append(args, from, from, after.ID)
+	}
+	return j.find(ctx, where+" ORDER BY run_at, id LIMIT ?", append(args, limit)...)
 }
 
-// Due gives the queued jobs whose time has come, the one that waits longest first.
-func (j *Jobs) Due(ctx context.Context, at time.Time, limit int) ([]export.Job, error) {
-	return j.find(ctx, "WHERE status = ? AND run_at <= ? ORDER BY run_at, id LIMIT ?", string(export.Queued), moment{at}, limit)
+// Unfinished counts the jobs of each queue that wait, due or not, or run.
+func (j *Jobs) Unfinished(ctx context.Context) (map[export.Queue]int, error) {
+	rows, err := j.db.rows(ctx, "SELECT queue, COUNT(*) FROM export_jobs WHERE queue IN (?, ?) AND status IN (?, ?) GROUP BY queue",
+		string(export.QueueSmall), string(export.QueueLarge), string(export.Queued), string(export.Running))
+	if err != nil {
+		return nil, mapError(ctx, "count the unfinished jobs", err)
+	}
+	defer rows.Close()
+	counts := map[export.Queue]int{}
+	for rows.Next() {
+		var q export.Queue
+		var n int
+		if err := rows.Scan(&q, &n); err != nil {
+			return nil, mapError(ctx, "count the unfinished jobs", err)
+		}
+		counts[q] = n
+	}
+	return counts, mapError(ctx, "count the unfinished jobs", rows.Err())
 }
 
 // Lost gives the running jobs whose lease has passed, the longest first.
@@ -73,7 +90,7 @@ func (j *Jobs) Expirable(ctx context.Context, at time.Time, limit int) ([]export
 	return j.find(ctx, "WHERE status = ? AND expires_at < ? ORDER BY expires_at, id LIMIT ?", string(export.Succeeded), moment{at}, limit)
 }
 
-const selectJob = "SELECT id, request, scope, requested_by, queue, status, phase, attempt, failures, rows_expected, rows_written," +
+const selectJob = "SELECT id, request, scope, requested_by, queue, turn, status, phase, attempt, failures, rows_expected, rows_written," +
 	" created_at, run_at, started_at, lease_until, finished_at, expires_at," +
 	" failure, file_key, file_size, file_sha256, receipt, trace_parent FROM export_jobs "
 
@@ -98,7 +115,7 @@ func scanJob(rows *sql.Rows) (job export.Job, err error) {
 	var request, scope string
 	var failure, key, sum, receipt sql.NullString
 	var size sql.NullInt64
-	if err := rows.Scan(&job.ID, &request, &scope, &job.RequestedBy, &job.Queue, &job.Status, &job.Phase, &job.Attempt, &job.Failures,
+	if err := rows.Scan(&job.ID, &request, &scope, &job.RequestedBy, &job.Queue, &job.Turn, &job.Status, &job.Phase, &job.Attempt, &job.Failures,
 		&job.RowsExpected, &job.RowsWritten, &created, &run, &started, &lease, &finished, &expires,
 		&failure, &key, &size, &sum, &receipt, &job.TraceParent); err != nil {
 		return job, err

@@ -73,13 +73,24 @@ func TestWhatTheSweeperLooksFor(t *testing.T) {
 				t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 			}
 		}
-		ask("due", jobs.Due, now, 9, "d", "c", "b", "a")
-		ask("due, some", jobs.Due, now, 2, "d", "c")
-		ask("due earlier", jobs.Due, now.Add(-2*time.Second), 9, "d", "c")
-		d, err := jobs.Get(t.Context(), "d")
-		if err != nil {
+		dueAfter := func(after export.Job) func(context.Context, time.Time, int) ([]export.Job, error) {
+			return func(ctx context.Context, at time.Time, limit int) ([]export.Job, error) {
+				return jobs.Due(ctx, at, after, limit)
+			}
+		}
+		due := dueAfter(export.Job{})
+		ask("due", due, now, 9, "d", "c", "b", "a")
+		ask("due, some", due, now, 2, "d", "c")
+		ask("due earlier", due, now.Add(-2*time.Second), 9, "d", "c")
+		tie := newJob("b2")
+		tie.RunAt = now.Add(-time.Second) // as b's
+		mustInsert(t, jobs, tie)
+		ask("due after one", dueAfter(mustGet(t, jobs, "c")), now, 2, "b", "b2")
+		ask("due after one of the same moment", dueAfter(mustGet(t, jobs, "b")), now, 9, "b2", "a")
+		if _, _, err := jobs.Cancel(t.Context(), "b2", now); err != nil {
 			t.Fatal(err)
 		}
+		d := mustGet(t, jobs, "d")
 		if n, err := jobs.Ahead(t.Context(), d); n != 3 || err != nil {
 			t.Errorf("%d jobs ahead, %v", n, err)
 		}
@@ -88,7 +99,7 @@ func TestWhatTheSweeperLooksFor(t *testing.T) {
 		if n, err := jobs.Ahead(t.Context(), d); n != 2 || err != nil {
 			t.Errorf("%d jobs ahead of which none runs, %v", n, err)
 		}
-		ask("due, others running", jobs.Due, now, 9, "b", "a")
+		ask("due, others running", due, now, 9, "b", "a")
 		ask("lost at the lease's end", jobs.Lost, now.Add(time.Minute), 9)
 		ask("lost", jobs.Lost, now.Add(time.Minute+time.Microsecond), 9, "c", "d")
 		if err := jobs.Succeed(t.Context(), f, export.File{Key: "k"}, export.Receipt{}, now, now.Add(time.Hour)); err != nil {

@@ -23,7 +23,8 @@ import (
 // transaction, and of any number of racing writers one wins.
 type Jobs struct {
 	db      *DB
-	maxLive int // jobs of one requester that may be alive; 0: no bound
+	maxLive int   // jobs of one requester that may be alive; 0: no bound
+	room    *room // what all may have alive; nil: no bound
 }
 
 // NewJobs gives the jobs of the database.
@@ -33,33 +34,34 @@ func (j *Jobs) table(ctx context.Context) *gorm.DB {
 	return j.db.gorm.WithContext(ctx).Table("export_jobs")
 }
 
-// insertTries bounds the races in which the job that refused ours is gone by
-// the time that it is looked for.
-const insertTries = 5
+// insertTries bounds the races in which the job that refused ours is gone by the time
+// that it is looked for, or had the turn that ours was to have: one requester's
+// gateway lets 60 calls in at once by default.
+const insertTries = 64
 
 // Insert stores a new job, or finds the one that it would repeat: the one that
 // the same requester asked under the same idempotency key ("" for none), or the
 // one of an equal request that is still alive; created is false then. The same
 // key for another request is a Conflict, as is a job id that is taken. A requester
-// who has as many live jobs as Limited allows gets TooMany.
+// who has as many live jobs as Limited allows gets TooMany; where all have as many
+// as Bounded allows, it is Full.
 func (j *Jobs) Insert(ctx context.Context, job export.Job, idempotencyKey string) (stored export.Job, created bool, err error) {
 	row, err := rowOf(job, idempotencyKey)
 	if err != nil {
 		return export.Job{}, false, err
 	}
 	for range insertTries + j.maxLive {
-		slot, full, slotErr := j.freeSlot(ctx, job.RequestedBy)
-		if slotErr != nil {
-			return export.Job{}, false, slotErr
+		if refused := j.seat(ctx, row, job); refused != nil {
+			return j.repeatedOr(ctx, row, refused)
 		}
-		if full {
-			return j.repeatedAtBound(ctx, row)
-		}
-		row.columns["slot"] = slot
 		err = j.table(ctx).Create(row.columns).Error
 		if err == nil {
+			j.room.add(job.RowsExpected)
 			stored, err = j.Get(ctx, job.ID)
 			return stored, err == nil, err
+		}
+		if deadlock(err) {
+			continue
 		}
 		if !duplicate(err) {
 			return export.Job{}, false, mapError(ctx, "insert a job", err)
@@ -70,6 +72,36 @@ func (j *Jobs) Insert(ctx context.Context, job export.Job, idempotencyKey string
 		}
 	}
 	return export.Job{}, false, fault.Wrap(err, fault.Unavailable, "The job could not be stored just now. Please try again.")
+}
+
+// seat gives the row its slot and its turn, if there is room for it.
+func (j *Jobs) seat(ctx context.Context, row newRow, job export.Job) error {
+	slot, full, err := j.freeSlot(ctx, job.RequestedBy)
+	if err != nil {
+		return err
+	}
+	if full {
+		return j.atBound()
+	}
+	if err := j.room.admit(ctx, j, job.RowsExpected); err != nil {
+		return err
+	}
+	turn, err := j.nextTurn(ctx, job.RequestedBy, job.Queue)
+	row.columns["slot"], row.columns["turn"] = slot, turn
+	return err
+}
+
+// repeatedOr finds the job that the row would repeat, which needs no room, where
+// there is none; another error stays what it is.
+func (j *Jobs) repeatedOr(ctx context.Context, row newRow, refused error) (export.Job, bool, error) {
+	if kind := fault.KindOf(refused); kind != fault.TooMany && kind != fault.Full {
+		return export.Job{}, false, refused
+	}
+	stored, err := j.repeated(ctx, row)
+	if errors.Is(err, errNotRepeated) {
+		err = refused
+	}
+	return stored, false, err
 }
 
 var errNotRepeated = errors.New("the job that was in the way is gone")

@@ -34,6 +34,15 @@ func mustInsert(t *testing.T, jobs *Jobs, job export.Job) export.Job {
 	return got
 }
 
+func mustGet(t *testing.T, jobs *Jobs, id string) export.Job {
+	t.Helper()
+	job, err := jobs.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
 func mustClaim(t *testing.T, jobs *Jobs, id string, attempt int) export.Fence {
 	t.Helper()
 	f := export.Fence{JobID: id, Attempt: attempt}
@@ -51,7 +60,7 @@ func eachJobs(t *testing.T, test func(t *testing.T, jobs *Jobs)) {
 func TestAJobsLifeToSuccessAndExpiry(t *testing.T) {
 	eachJobs(t, func(t *testing.T, jobs *Jobs) {
 		want := newJob("a")
-		want.CreatedAt, want.RunAt = stored(now), stored(now)
+		want.CreatedAt, want.RunAt, want.Turn = stored(now), stored(now), 1
 		same := func(when string) {
 			t.Helper()
 			got, err := jobs.Get(t.Context(), "a")

@@ -3,7 +3,6 @@ package repository
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"rowmill/export"
 	"rowmill/internal/fault"
@@ -15,7 +14,11 @@ import (
 // Each new job takes a free slot from 1 to maxLive, and a unique index lets one job
 // take it: so no number of simultaneous Inserts gets past the bound, and none waits
 // for a lock.
-func (j *Jobs) Limited(maxLive int) *Jobs { return &Jobs{db: j.db, maxLive: maxLive} }
+func (j *Jobs) Limited(maxLive int) *Jobs {
+	limited := *j
+	limited.maxLive = maxLive
+	return &limited
+}
 
 // freeSlot gives the lowest slot that no live job of the requester has; full is
 // true if there is none. Without a bound it is NULL.
@@ -54,11 +57,7 @@ func (j *Jobs) freeSlot(ctx context.Context, requestedBy string) (slot sql.NullI
 	return slot, true, nil
 }
 
-// repeatedAtBound finds the job that the row would repeat, which takes no slot.
-func (j *Jobs) repeatedAtBound(ctx context.Context, row newRow) (export.Job, bool, error) {
-	stored, err := j.repeated(ctx, row)
-	if errors.Is(err, errNotRepeated) {
-		err = fault.New(fault.TooMany, "You have %d exports waiting or running, as many as you may have at once. Wait for one to end, or cancel one.", j.maxLive)
-	}
-	return stored, false, err
+// atBound is the error of a requester who has as many live jobs as may be.
+func (j *Jobs) atBound() error {
+	return fault.New(fault.TooMany, "You have %d exports waiting or running, as many as you may have at once. Wait for one to end, or cancel one.", j.maxLive)
 }

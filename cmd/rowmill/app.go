@@ -11,9 +11,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"rowmill/coupon"
 	"rowmill/export"
 	"rowmill/gateway"
 	"rowmill/grants"
@@ -46,6 +48,7 @@ type app struct {
 
 	redisURL string
 	client   *reservationhttp.Client
+	now      func() time.Time // of the worker and its sweeper; nil: time.Now
 
 	gateway, reservations, admin *server
 	closers                      []func() error // run last to first
@@ -124,10 +127,10 @@ func openFiles(ctx context.Context, cfg *config.Config) (*blob.Store, error) {
 }
 
 func (a *app) openQueue(context.Context) (err error) {
+	a.redisURL = a.cfg.RedisURL
 	if !a.cfg.Exports() {
 		return nil
 	}
-	a.redisURL = a.cfg.RedisURL
 	if a.redisURL == "" {
 		redis, err := embedded.StartRedis()
 		if err != nil {
@@ -151,8 +154,12 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 		token = rand.Text()
 	}
 	if a.cfg.Plays(config.Reservations) {
+		prices, err := a.couponPrices()
+		if err != nil {
+			return err
+		}
 		h := reservationhttp.NewServer(reservationhttp.Config{
-			Store: repository.NewReservations(a.db), Token: token, Logger: a.log,
+			Store: coupon.NewColumns(repository.NewReservations(a.db), prices), Coupons: prices, Token: token, Logger: a.log,
 			Capacity: reservationhttp.Capacity{Pages: a.cfg.APIPages, Snapshots: a.cfg.APISnapshots, Reads: a.cfg.APIReads},
 			Tracer:   a.tracer, Answered: a.metrics.Request, PageStatements: a.metrics.PageStatements, OnShed: a.metrics.Shed,
 		})
@@ -189,8 +196,9 @@ func (a *app) openGateway(ctx context.Context) error {
 	}
 	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
 		Pages: pages, Home: board, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
-		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs), Board: a.jobs, Queue: a.queue, Reservations: a.client.Impatient(), Files: a.files, Datasets: []export.Dataset{a.dataset()},
-		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
+		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs).Bounded(boundsOf(a.cfg)), Board: a.jobs, Queue: a.queue, Reservations: a.client.Impatient(), Files: a.files, Datasets: []export.Dataset{a.dataset()},
+		Refused: a.metrics.OrderRefused,
+		Audit:   repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
 		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log, Tracer: a.tracer, Answered: a.metrics.Request,
 		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
 	})
@@ -249,33 +257,38 @@ func (a *app) run(ctx context.Context) error {
 }
 
 func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
+	id := workerID()
 	fetch, encode := pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log), pool.New(a.cfg.Encoders())
 	a.metrics.Pool("fetch", fetch)
 	a.metrics.Pool("encode", encode)
 	runner, err := export.NewRunner(export.Config{
 		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log, Measures: a.jobs,
 		Observer: a.metrics, Fetch: fetch, Encode: encode, Window: a.cfg.Window,
-		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention,
+		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention, Segments: a.segments(id), Now: a.now,
 	})
 	if err != nil {
 		return err
 	}
 	worker := jobs.NewWorker(jobs.WorkerConfig{
-		RedisURL: a.redisURL, Claims: a.jobs, Attempts: a.jobs, Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: workerID(),
-		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
+		RedisURL: a.redisURL, Claims: a.jobs, Attempts: jobs.EndAttempts(a.jobs, runner, a.log), Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: id,
+		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures, Now: a.now,
 		Tracer: a.tracer, Ended: a.metrics.JobEnded,
 	})
 	a.worker.Store(worker)
 	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
-		Table: a.jobs, Ender: a.jobs, Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
-		Audit: []jobs.Kept{a.metrics.Retained("audit-events", repository.NewAudit(a.db)), a.metrics.Retained("row-sets", repository.NewRowSets(a.db))}, AuditRetention: a.cfg.AuditRetention,
+		Table: a.jobs, Backlog: a.jobs, Ender: jobs.EndJobs(a.jobs, runner, a.log), Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
+		FilesEvery: a.cfg.FilesEvery, FilesAge: a.cfg.FilesAge, Now: a.now,
+		Audit: []jobs.Kept{a.metrics.Retained("audit-events", repository.NewAudit(a.db)), a.metrics.Retained("row-sets", repository.NewRowSets(a.db)),
+			a.metrics.Retained("segments", repository.NewSegments(a.db))}, AuditRetention: a.cfg.AuditRetention,
 		Did: a.metrics.Swept, Ended: a.metrics.JobEnded,
 	})
+	segments := jobs.NewSegmentWorker(jobs.SegmentWorkerConfig{RedisURL: a.redisURL, Maker: runner, Logger: a.log, Slots: a.cfg.SegmentSlots})
 	group.Go(func() error {
 		if !a.awaitSchema(ctx) {
 			return nil
 		}
 		group.Go(func() error { return sweeper.Run(ctx) })
+		group.Go(func() error { return segments.Run(ctx) })
 		return worker.Run(ctx)
 	})
 	return nil

@@ -23,7 +23,7 @@ func narrow(t *testing.T, h *house) (fill, free func(*process), words string) {
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
 		bound := func(size string) func(*process) {
 			return func(p *process) {
-				out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", strconv.Itoa(p.cmd.Process.Pid), "--fsize="+size+":").CombinedOutput()
+				out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", strconv.Itoa(p.PID()), "--fsize="+size+":").CombinedOutput()
 				if err != nil {
 					t.Fatalf("prlimit: %v: %s", err, out)
 				}

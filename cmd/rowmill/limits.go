@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"rowmill/export"
 	"rowmill/gateway"
 	"rowmill/grants"
 	"rowmill/internal/config"
@@ -20,6 +21,10 @@ func limitsOf(cfg *config.Config) gateway.Limits {
 		MaxRows: cfg.MaxRows, RatePerSecond: float64(cfg.CallRate), Burst: cfg.CallBurst,
 		StreamsPerUser: cfg.UserStreams, TableTimeout: cfg.TableTimeout,
 	}
+}
+
+func boundsOf(cfg *config.Config) export.Bounds {
+	return export.Bounds{Jobs: cfg.QueuedJobs, Rows: cfg.QueuedRows}
 }
 
 // linkKey derives the key that signs links to files from a secret that every

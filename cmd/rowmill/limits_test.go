@@ -92,6 +92,31 @@ func TestOfManyOrdersAtOnceAUserHasFive(t *testing.T) {
 	}
 }
 
+func TestAFullServiceTakesNoOrderButThoseThatAreThere(t *testing.T) {
+	a, _ := boot(t, 10, func(cfg *config.Config) {
+		noWorker(cfg)
+		cfg.QueuedJobs, cfg.QueuedRows = 20, 25 // two exports of ten rows
+	})
+	order := func(i int) answer {
+		return call(t, a, "POST", "/api/v1/exports", fmt.Sprintf(`{"file_name":"%d.xlsx"}`, i))
+	}
+	first := order(0)
+	if second := order(1); first.status != http.StatusAccepted || second.status != http.StatusAccepted {
+		t.Fatalf("%d, %d", first.status, second.status)
+	}
+	full := order(2)
+	if full.status != http.StatusServiceUnavailable || full.header.Get("Retry-After") == "" || !bytes.Contains(full.body, []byte("urn:rowmill:problem:queue-full")) {
+		t.Errorf("the third: %d %s", full.status, full.body)
+	}
+	if again := order(0); again.status != http.StatusAccepted || again.header.Get("Location") != first.header.Get("Location") {
+		t.Errorf("the first again: %d %s", again.status, again.body)
+	}
+	if got := call(t, a, "DELETE", first.header.Get("Location"), ""); got.status != http.StatusOK {
+		t.Fatalf("cancel: %d", got.status)
+	}
+	until(t, "there is room", func() bool { return order(2).status == http.StatusAccepted })
+}
+
 func TestAPermissionLostEndsQueuedAndRunningJobs(t *testing.T) {
 	b := newBetween(t, noPage, 1<<40)
 	a, c := boot(t, 60, func(cfg *config.Config) { cfg.ReservationsURL, cfg.SharedSlots, cfg.SmallSlots = b.URL, 1, 1 })

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +14,7 @@ import (
 
 	"rowmill/internal/exportclient"
 	"rowmill/internal/testdb"
+	"rowmill/internal/testproc"
 )
 
 const (
@@ -25,19 +22,12 @@ const (
 	serviceToken = "test-service-token-0123456789"
 )
 
-// binary builds the product once, as it is shipped.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "rowmill-test-*")
-	if err != nil {
-		return "", err
+// binary builds the product once, as it is shipped; TestMain removes it.
+var binary = sync.OnceValues(func() (path string, err error) {
+	if path, err = testproc.Build("."); err == nil {
+		binaryDir = filepath.Dir(path)
 	}
-	binaryDir = dir
-	path := filepath.Join(dir, "rowmill")
-	build := exec.Command("go", "build", "-o", path, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
+	return path, err
 })
 
 var binaryDir string // removed by TestMain
@@ -115,11 +105,8 @@ func (h *house) tool(t *testing.T, args ...string) string {
 
 // process is a running `rowmill serve`.
 type process struct {
-	cmd    *exec.Cmd
-	addrs  chan string
-	exited chan struct{}
-	mu     sync.Mutex
-	log    bytes.Buffer
+	*testproc.Process
+	server string // what it listens as
 }
 
 func (h *house) start(t *testing.T, args ...string) *process {
@@ -129,71 +116,52 @@ func (h *house) start(t *testing.T, args ...string) *process {
 	} else if !strings.Contains(args[0], "reservations") {
 		t.Fatal("serve first: a worker needs the reservation API")
 	}
-	p := &process{cmd: exec.Command(h.path(t), append([]string{"serve"}, args...)...), addrs: make(chan string, 4), exited: make(chan struct{})}
-	p.cmd.Env = h.env
-	stderr, err := p.cmd.StderrPipe()
+	started, err := testproc.Start(h.path(t), h.env, append([]string{"serve"}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+	p := &process{started, "gateway"}
+	if strings.Contains(args[0], "reservations") {
+		p.server = "reservation API"
 	}
 	h.all = append(h.all, p)
-	go p.read(stderr)
 	t.Cleanup(func() {
 		p.signal(t, syscall.SIGTERM)
 		p.wait(t)
 		if t.Failed() {
-			t.Logf("rowmill serve %s:\n%s", strings.Join(args, " "), p.log.String())
+			t.Logf("rowmill serve %s:\n%s", strings.Join(args, " "), p.Log())
 		}
 	})
 	return p
 }
 
-// read keeps the log, gives the addresses in it, and waits for the process's end.
-func (p *process) read(stderr interface{ Read([]byte) (int, error) }) {
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		var line struct{ Msg, Addr string }
-		p.mu.Lock()
-		p.log.Write(append(lines.Bytes(), '\n'))
-		p.mu.Unlock()
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "listening" {
-			p.addrs <- "http://" + line.Addr
-		}
-	}
-	_ = p.cmd.Wait() // how it ended is told by ProcessState
-	close(p.exited)
+// says reports whether the process's log has the message.
+func (p *process) says(message string) bool {
+	return strings.Contains(p.Log(), `"msg":"`+message+`"`)
 }
 
 func (p *process) addr(t *testing.T) string {
 	t.Helper()
-	select {
-	case a := <-p.addrs:
-		return a
-	case <-p.exited:
-	case <-time.After(30 * time.Second):
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	addr, err := p.Addr(ctx, p.server)
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t.Fatalf("the process does not listen:\n%s", p.log.String())
-	return ""
+	return "http://" + addr
 }
 
 func (p *process) signal(t *testing.T, s os.Signal) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("send %v: %v", s, err)
+	if err := p.Signal(s); err != nil {
+		t.Error(err)
 	}
 }
 
 func (p *process) wait(t *testing.T) {
 	t.Helper()
-	select {
-	case <-p.exited:
-	case <-time.After(30 * time.Second):
-		p.signal(t, syscall.SIGKILL)
-		<-p.exited
-		t.Error("the process did not end within 30 s of its signal")
+	if err := p.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -27,6 +27,9 @@ func printReceipt(w io.Writer, path string, r export.Receipt) error {
 	line("seconds", "%s", secondsOf(r))
 	line("memory", "%d MB at most in the worker's process", r.PeakMemory>>20)
 	line("statements", "%d for %d pages", r.Statements, r.Pages)
+	if r.Segments > 0 {
+		line("segments", "%d: %d kept by an earlier attempt, %d made by helpers; %d pages fetched in this attempt", r.Segments, r.SegmentsReused, r.SegmentsElsewhere, r.PagesFetched)
+	}
 	return t.Flush()
 }
 

@@ -106,7 +106,8 @@ func TestAnEmptiedRedisLosesNeitherWaitingNorRunningJobs(t *testing.T) {
 	}
 }
 
-// standing is what became of a job: its row in the job table, and the rows of its file.
+// standing is what became of a job: its row in the job table, and the rows of its
+// file, if one is named.
 type standing struct {
 	Status, File, Receipt string
 	Attempt, Failures     int
@@ -124,15 +125,15 @@ func (h *house) standing(t *testing.T, id, file string) (s standing) {
 	if err := row.Scan(&s.Status, &s.File, &s.Receipt, &s.Attempt, &s.Failures); err != nil {
 		t.Fatal(err)
 	}
-	s.Rows = rowsHash(t, filepath.Join(h.files, file))
+	if file != "" {
+		s.Rows = rowsHash(t, filepath.Join(h.files, file))
+	}
 	return s
 }
 
 // endOf gives why the process's log says that the attempt ended; empty: not yet.
 func (p *process) endOf(attempt int) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for line := range strings.Lines(p.log.String()) {
+	for line := range strings.Lines(p.Log()) {
 		var said struct {
 			Msg, Reason string
 			Attempt     int

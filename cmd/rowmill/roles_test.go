@@ -168,7 +168,7 @@ func killedWorker(t *testing.T, h *house, want string) {
 	id := submit(t, h, "killed")
 	awaitJob(t, h.client(), id, running)
 	worker.signal(t, syscall.SIGKILL)
-	<-worker.exited
+	<-worker.Exited()
 	h.worker(t)
 	job := awaitJob(t, h.client(), id, ended)
 	if job.Status != export.Succeeded {
@@ -221,7 +221,7 @@ func stoppedWorker(t *testing.T, h *house) {
 	awaitJob(t, h.client(), id, running)
 	worker.signal(t, syscall.SIGTERM)
 	worker.wait(t)
-	if code := worker.cmd.ProcessState.ExitCode(); code != 0 {
+	if code := worker.ExitCode(); code != 0 {
 		t.Errorf("the stopped worker exits with %d", code)
 	}
 	if job, err := h.client().Get(t.Context(), id); err != nil || job.Status != export.Queued || job.Failure != nil {

@@ -30,10 +30,7 @@ type told struct {
 func (h *house) story(t *testing.T, id string) (lines []told) {
 	t.Helper()
 	for _, p := range h.all {
-		p.mu.Lock()
-		log := p.log.String()
-		p.mu.Unlock()
-		for line := range strings.Lines(log) {
+		for line := range strings.Lines(p.Log()) {
 			var l told
 			if err := json.Unmarshal([]byte(line), &l); err != nil {
 				t.Fatalf("%s: %v", line, err)
@@ -99,7 +96,7 @@ func TestTheLogTellsAJobsStory(t *testing.T) {
 		awaitJob(t, h.client(), id, running)
 		h.has(t, id, "1 snapshot taken")
 		worker.signal(t, syscall.SIGKILL)
-		<-worker.exited
+		<-worker.Exited()
 		g.release()
 		h.worker(t)
 		if job := awaitJob(t, h.client(), id, ended); job.Status != export.Succeeded {

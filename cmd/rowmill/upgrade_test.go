@@ -110,7 +110,7 @@ func TestAWorkerOfEitherReleaseTakesOverFromAKilledOneOfTheOther(t *testing.T) {
 			id := submit(t, h, "killed")
 			awaitJob(t, h.client(), id, running)
 			killed.signal(t, syscall.SIGKILL)
-			<-killed.exited
+			<-killed.Exited()
 			g.release()
 			h.program = c.heir.path
 			h.worker(t)
@@ -152,7 +152,7 @@ func TestMigrationsRunBeforeOrAfterTheNewCode(t *testing.T) {
 		t.Errorf("before the migration this release's gateway is ready: %d", status)
 	}
 	early := h.worker(t)
-	until(t, "the worker says that it waits for the schema", func() bool { return early.said("waiting for the schema") })
+	until(t, "the worker says that it waits for the schema", func() bool { return early.says("waiting for the schema") })
 	if job, err := (&house{gateway: older}).client().Get(t.Context(), waiting); err != nil || job.Status != export.Queued {
 		t.Errorf("before the migration the job is %s, %v", job.Status, err)
 	}
@@ -172,13 +172,6 @@ func awaitSucceeded(t *testing.T, h *house, id string) {
 	if job := awaitJob(t, h.client(), id, ended); job.Status != export.Succeeded || job.Receipt.Distinct != 60 {
 		t.Fatalf("job %s is %s: %+v, %+v", id, job.Status, job.Failure, job.Receipt)
 	}
-}
-
-// said reports whether the process's log has the words.
-func (p *process) said(words string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Contains(p.log.String(), words)
 }
 
 func statusOf(t *testing.T, url string) int {

@@ -47,6 +47,17 @@ func TestList(t *testing.T) {
 			if diff := cmp.Diff(test.want, list(t, s, test.prefix)); diff != "" {
 				t.Errorf("prefix %q (-want +got):\n%s", test.prefix, diff)
 			}
+			var keys []string
+			for key, err := range s.Keys(t.Context(), test.prefix) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys = append(keys, key)
+			}
+			slices.Sort(keys)
+			if diff := cmp.Diff(test.want, keys); diff != "" {
+				t.Errorf("keys of prefix %q (-want +got):\n%s", test.prefix, diff)
+			}
 		}
 		for o, err := range s.List(t.Context(), "b/c") {
 			age := time.Since(o.ModTime)

@@ -18,8 +18,8 @@ import (
 // no use: what an upload left that was killed, and the files whose keys keep
 // denies. It gives the number removed, and goes on past what cannot be removed.
 //
-// Before must lie further back than the longest upload takes, and keep must
-// allow every key that it does not know. Foreign files are left alone.
+// Keep must allow every key that is still written and every one that it does not
+// know. Foreign files are left alone.
 func (s *Store) Sweep(ctx context.Context, before time.Time, keep func(key string) bool) (removed int, err error) {
 	var failures []error
 	count := func(err error) {
@@ -41,19 +41,20 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, keep func(key strin
 		}
 	}
 	if s.s3 != nil {
-		s.sweepUploads(ctx, before, count)
+		s.sweepUploads(ctx, before, keep, count)
 	}
 	return removed, errors.Join(failures...)
 }
 
 // sweepUploads aborts the multipart uploads that nobody will finish. Their parts
-// are in no listing, but they take room and are billed.
-func (s *Store) sweepUploads(ctx context.Context, before time.Time, count func(error)) {
+// are in no listing, but they take room and are billed. How old one is does not
+// tell: a big file's takes as long as its job, and S3 dates it from its begin.
+func (s *Store) sweepUploads(ctx context.Context, before time.Time, keep func(key string) bool, count func(error)) {
 	for upload, err := range s.uploads(ctx, "") {
 		switch {
 		case err != nil:
 			count(err)
-		case validKey(aws.ToString(upload.Key)) && aws.ToTime(upload.Initiated).Before(before):
+		case validKey(aws.ToString(upload.Key)) && aws.ToTime(upload.Initiated).Before(before) && !keep(aws.ToString(upload.Key)):
 			count(s.abort(ctx, upload))
 		}
 	}

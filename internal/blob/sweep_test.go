@@ -16,7 +16,7 @@ func TestSweep(t *testing.T) {
 	eachStore(t, func(t *testing.T, s fixture) {
 		put(t, s, "kept", nil)
 		put(t, s, "lost/a", nil)
-		s.crash(t, "kill/ed") // unfinished: keep has no say
+		s.crash(t, "lost/b") // unfinished
 		before := s.residue(t)
 		if len(before) != 3 {
 			t.Fatalf("the store holds %v", before)
@@ -34,6 +34,19 @@ func TestSweep(t *testing.T) {
 			t.Errorf("after the sweep (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// S3 dates an upload from its begin: that of a job which runs for hours is old,
+// and goes on.
+func TestSweepLeavesAnUploadThatIsKept(t *testing.T) {
+	s := newS3(t, nil)
+	s.crash(t, "kept")
+	if n, err := s.Sweep(t.Context(), time.Now().Add(time.Hour), keepK); n != 0 || err != nil {
+		t.Errorf("%d removed, %v", n, err)
+	}
+	if diff := cmp.Diff([]string{"kept"}, s.residue(t)); diff != "" {
+		t.Errorf("after the sweep (-want +got):\n%s", diff)
+	}
 }
 
 func TestSweepAfterAKillLeavesNoFile(t *testing.T) {

@@ -42,7 +42,7 @@ type Config struct {
 
 	DataDir  string `name:"data-dir" env:"ROWMILL_DATA_DIR" default:"rowmill-data" help:"Where the embedded SQL database and files lie."`
 	MySQLDSN string `name:"mysql-dsn" env:"ROWMILL_MYSQL_DSN" placeholder:"DSN" help:"MySQL or MariaDB, as user:password@tcp(host:port)/database; empty: embedded SQLite."`
-	RedisURL string `name:"redis-url" env:"ROWMILL_REDIS_URL" placeholder:"URL" help:"Redis, as redis://[user:password@]host:port[/db]; empty: embedded."`
+	RedisURL string `name:"redis-url" env:"ROWMILL_REDIS_URL" placeholder:"URL" help:"Redis, as redis://[user:password@]host:port[/db]; empty: embedded, or, of a process that plays reservations alone, none: it then has no coupon prices."`
 	BlobURL  string `name:"blob-url" env:"ROWMILL_BLOB_URL" placeholder:"URL" help:"Where files go: file:///dir or s3://bucket?region=R&endpoint=URL&use_path_style=true; empty: the data directory."`
 
 	Token        string `name:"token" env:"ROWMILL_TOKEN" placeholder:"SECRET" help:"Bearer token of the public API, at least 16 characters; empty, with everything embedded: a random one in the data directory's file token."`
@@ -60,8 +60,13 @@ type Config struct {
 	SmallSlots   int           `name:"small-slots" env:"ROWMILL_SMALL_SLOTS" default:"2" help:"Small jobs that run at once whatever the large ones do."`
 	SharedSlots  int           `name:"shared-slots" env:"ROWMILL_SHARED_SLOTS" default:"2" help:"Jobs of either size that run at once beside them."`
 	SmallRows    int64         `name:"small-rows" env:"ROWMILL_SMALL_ROWS" default:"20000" help:"Rows up to which a job is small."`
+	ResumeRows   int64         `name:"resume-rows" env:"ROWMILL_RESUME_ROWS" default:"250000" help:"Rows from which on an export keeps what it has made, so that another attempt goes on with it; 0: never."`
+	SpreadRows   int64         `name:"spread-rows" env:"ROWMILL_SPREAD_ROWS" default:"500000" help:"Rows from which on other workers help with an export; needs --resume-rows; 0: never."`
+	SegmentSlots int           `name:"segment-slots" env:"ROWMILL_SEGMENT_SLOTS" default:"2" help:"Segments of big exports that this worker makes at once, for whichever worker asks."`
 	MaxUserJobs  int           `name:"max-jobs-per-user" env:"ROWMILL_MAX_JOBS_PER_USER" default:"5" help:"Exports of one user that may wait or run at once; 0: no bound."`
 	MaxRows      int64         `name:"max-rows" env:"ROWMILL_MAX_ROWS" default:"0" help:"Most rows of one export, whoever asks; 0: no bound."`
+	QueuedJobs   int64         `name:"max-queued-jobs" env:"ROWMILL_MAX_QUEUED_JOBS" default:"20000" help:"Exports of all users that may wait or run at once; 0: no bound."`
+	QueuedRows   int64         `name:"max-queued-rows" env:"ROWMILL_MAX_QUEUED_ROWS" default:"50000000" help:"Rows of all exports that wait or run, as estimated; 0: no bound."`
 	CallRate     int           `name:"rate-per-second" env:"ROWMILL_RATE_PER_SECOND" default:"20" help:"Calls a second that a user may make in the long run; 0: no bound."`
 	CallBurst    int           `name:"rate-burst" env:"ROWMILL_RATE_BURST" default:"60" help:"Calls that a user may make at once."`
 	UserStreams  int           `name:"streams-per-user" env:"ROWMILL_STREAMS_PER_USER" default:"20" help:"Event streams that a user may have open; 0: no bound."`
@@ -71,6 +76,8 @@ type Config struct {
 	Lease        time.Duration `name:"lease" env:"ROWMILL_LEASE" default:"15s" help:"How long a silent worker keeps its job."`
 	ReportEvery  time.Duration `name:"report-every" env:"ROWMILL_REPORT_EVERY" default:"500ms" help:"Pace at which a running job writes down its progress and learns that it was canceled."`
 	SweepEvery   time.Duration `name:"sweep-every" env:"ROWMILL_SWEEP_EVERY" default:"5s" help:"Pace at which lost jobs and messages are looked for."`
+	FilesEvery   time.Duration `name:"files-every" env:"ROWMILL_FILES_EVERY" default:"10m" help:"Pace at which files without a job are looked for."`
+	FilesAge     time.Duration `name:"files-age" env:"ROWMILL_FILES_AGE" default:"1h" help:"How old a file without a job must be to be removed."`
 	Retention    time.Duration `name:"retention" env:"ROWMILL_RETENTION" default:"168h" help:"How long a file is kept."`
 	APITimeout   time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
 	APIPages     int           `name:"api-max-pages" env:"ROWMILL_API_MAX_PAGES" default:"64" help:"Pages that the reservation API reads at once; more wait or are turned away."`
@@ -80,6 +87,8 @@ type Config struct {
 	HomeL1TTL    time.Duration `name:"home-l1-ttl" env:"ROWMILL_HOME_L1_TTL" default:"5s" help:"How long a gateway's own copy of the home board is fresh; what is free is never a copy."`
 	HomeL2TTL    time.Duration `name:"home-l2-ttl" env:"ROWMILL_HOME_L2_TTL" default:"60s" help:"How long the copy of the home board in Redis is fresh."`
 	DrainTimeout time.Duration `name:"drain-timeout" env:"ROWMILL_DRAIN_TIMEOUT" default:"10s" help:"How long open requests may last at shutdown."`
+
+	CouponTimeout time.Duration `name:"coupon-timeout" env:"ROWMILL_COUPON_TIMEOUT" default:"1s" help:"Limit of one round trip to Redis for coupon prices."`
 
 	TimeZone string `name:"time-zone" env:"ROWMILL_TIME_ZONE" default:"Asia/Seoul" help:"Time zone of a file whose request names none."`
 	Language string `name:"language" env:"ROWMILL_LANGUAGE" default:"en" help:"Language of a file whose request names none: en or ko."`
@@ -97,7 +106,7 @@ func (c *Config) Plays(r Role) bool { return slices.Contains(c.Roles, string(r))
 func (c *Config) Embedded() bool { return c.MySQLDSN == "" && c.RedisURL == "" }
 
 // Exports reports whether the process has to do with jobs and files: the
-// reservation API alone needs the SQL database and nothing else.
+// reservation API alone needs the SQL database, and for coupon prices Redis.
 func (c *Config) Exports() bool { return c.Plays(Gateway) || c.Plays(Worker) }
 
 // Encoders gives the number of encode slots.
@@ -221,7 +230,8 @@ func (p *problems) numbers(c *Config) {
 		{"encode-slots", int64(c.EncodeSlots), 0, 256},
 		{"window", int64(c.Window), 1, 1024}, {"small-slots", int64(c.SmallSlots), 1, 256}, {"shared-slots", int64(c.SharedSlots), 1, 256},
 		{"small-rows", c.SmallRows, 0, 1 << 40}, {"max-failures", int64(c.MaxFailures), 1, 100}, {"max-jobs-per-user", int64(c.MaxUserJobs), 0, 1000},
-		{"max-rows", c.MaxRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
+		{"resume-rows", c.ResumeRows, 0, 1 << 40}, {"spread-rows", c.SpreadRows, 0, 1 << 40}, {"segment-slots", int64(c.SegmentSlots), 1, 256},
+		{"max-rows", c.MaxRows, 0, 1 << 40}, {"max-queued-jobs", c.QueuedJobs, 0, 1_000_000}, {"max-queued-rows", c.QueuedRows, 0, 1 << 40}, {"rate-per-second", int64(c.CallRate), 0, 100_000}, {"rate-burst", int64(c.CallBurst), 1, 1_000_000}, {"streams-per-user", int64(c.UserStreams), 0, 200},
 		{"gc-percent", int64(c.GCPercent), 10, 1000}, {"sql-conns", int64(c.SQLConns), 1, 10_000},
 		{"api-max-pages", int64(c.APIPages), 1, 10_000}, {"api-max-snapshots", int64(c.APISnapshots), 1, 10_000}, {"api-max-reads", int64(c.APIReads), 1, 10_000},
 	} {
@@ -235,8 +245,10 @@ func (p *problems) numbers(c *Config) {
 	}{
 		{"job-timeout", c.JobTimeout, time.Second, 7 * 24 * time.Hour}, {"table-timeout", c.TableTimeout, 100 * time.Millisecond, time.Minute}, {"lease", c.Lease, 2 * time.Second, 10 * time.Minute},
 		{"report-every", c.ReportEvery, 10 * time.Millisecond, c.Lease / 4}, {"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
+		{"files-every", c.FilesEvery, 100 * time.Millisecond, 24 * time.Hour}, {"files-age", c.FilesAge, time.Second, 30 * 24 * time.Hour},
 		{"audit-retention", c.AuditRetention, 24 * time.Hour, 20 * 365 * 24 * time.Hour},
 		{"home-l1-ttl", c.HomeL1TTL, 10 * time.Millisecond, min(c.HomeL2TTL, 10*time.Minute)}, {"home-l2-ttl", c.HomeL2TTL, time.Second, 24 * time.Hour},
+		{"coupon-timeout", c.CouponTimeout, 10 * time.Millisecond, 30 * time.Second},
 		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},
 	} {
 		if d.v < d.lo || d.v > d.hi {

@@ -35,9 +35,11 @@ const (
 	Overloaded
 	// TooMany means that the caller asks for too much at once: try again later.
 	TooMany
+	// Full means that all callers together have asked for as much as is taken on: try again later.
+	Full
 )
 
-var kindNames = [...]string{"internal", "invalid", "not-found", "conflict", "unauthorized", "forbidden", "gone", "unavailable", "overloaded", "too-many-requests"}
+var kindNames = [...]string{"internal", "invalid", "not-found", "conflict", "unauthorized", "forbidden", "gone", "unavailable", "overloaded", "too-many-requests", "queue-full"}
 
 // String gives the kind's stable name, as used in logs and problem types.
 func (k Kind) String() string {
@@ -58,7 +60,7 @@ type Error struct {
 	Kind       Kind
 	Message    string        // safe for the caller: no cause, no secret
 	Fields     []Field       // of an Invalid error
-	RetryAfter time.Duration // of an Overloaded, TooMany or Unavailable error; 0: not said
+	RetryAfter time.Duration // of an Overloaded, TooMany, Full or Unavailable error; 0: not said
 	cause      error
 }
 

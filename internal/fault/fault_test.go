@@ -59,7 +59,7 @@ func TestKindNamesAreStable(t *testing.T) {
 	for kind, want := range map[fault.Kind]string{
 		fault.Internal: "internal", fault.Invalid: "invalid", fault.NotFound: "not-found", fault.Conflict: "conflict", fault.Unauthorized: "unauthorized",
 		fault.Forbidden: "forbidden", fault.Gone: "gone", fault.Unavailable: "unavailable", fault.Overloaded: "overloaded",
-		fault.TooMany: "too-many-requests", fault.Kind(200): "kind(200)",
+		fault.TooMany: "too-many-requests", fault.Full: "queue-full", fault.Kind(200): "kind(200)",
 	} {
 		if got := kind.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

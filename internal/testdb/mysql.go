@@ -70,13 +70,14 @@ func startMariaDB() (dsn string, stop func() error, err error) {
 	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "s")
 	install := exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+data, "--user="+me.Username,
 		"--auth-root-authentication-method=normal", "--skip-test-db")
+	install.Env = append(os.Environ(), "TMPDIR="+dir) // a MariaDB that starts removes the others' temporary tables from a shared one
 	if out, err := install.CombinedOutput(); err != nil {
 		return "", nil, errors.Join(fmt.Errorf("mariadb-install-db: %w: %s", err, out), os.RemoveAll(dir))
 	}
 	// A socket in the directory cannot meet another process's port. Losing data
 	// is no harm here, so nothing waits for the disk.
 	server := exec.Command("mariadbd", "--no-defaults", "--user="+me.Username, "--datadir="+data, "--socket="+socket,
-		"--pid-file="+filepath.Join(dir, "pid"), "--skip-networking", "--character-set-server=utf8mb4", "--max-connections=300",
+		"--pid-file="+filepath.Join(dir, "pid"), "--tmpdir="+dir, "--skip-networking", "--character-set-server=utf8mb4", "--max-connections=300",
 		"--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--innodb-log-file-size=64M", "--innodb-buffer-pool-size=128M")
 	c := mysql.NewConfig()
 	c.User, c.Net, c.Addr, c.Logger = "root", "unix", socket, &mysql.NopLogger{}
