@@ -159,7 +159,7 @@ func TestTheListsParametersAreDocumentedAsTheyAreTaken(t *testing.T) {
 			t.Errorf("%s is documented, and refused", not)
 		}
 	}
-	for _, f := range reservation.Fields() {
+	for _, f := range reservation.StoredFields() {
 		if !slices.Contains(names, f.Key) || !slices.Contains(names, f.Key+"_null") {
 			t.Errorf("no filter for %s", f.Key)
 		}

@@ -61,7 +61,7 @@ func (s *Server) listReservations(ctx context.Context, in *rawQuery) (*listOutpu
 
 type reservationInput struct {
 	ID       int64  `path:"id" minimum:"1"`
-	Fields   string `query:"_fields" doc:"Keys of fields, separated by commas. Default: all"`
+	Fields   string `query:"_fields" doc:"Keys of fields, separated by commas. Default: all but best_coupon and coupon_price"`
 	Personal bool   `query:"personal" doc:"Personal data in the clear; needs pii:read. Default: masked"`
 }
 
@@ -92,7 +92,7 @@ func (s *Server) getReservation(ctx context.Context, in *reservationInput) (*byt
 }
 
 func allFields() (keys []string) {
-	for _, f := range reservation.Fields() {
+	for _, f := range reservation.StoredFields() {
 		keys = append(keys, f.Key)
 	}
 	return keys

@@ -64,7 +64,7 @@ func TestBatchReadsEveryFieldExactly(t *testing.T) {
 			"canceled_on": "2016-01-01", "cancel_reason": "r", "room_type": "A", "meal": "", "parking": "1", "requests": "2", "changes": "3", "waiting_days": "4",
 			"coupon_code": "00001", "coupon_discount": "0.10", "coupon_used_on": "2016-01-02", "memo": "", "updated_at": "2017-01-02T03:04:05.678901Z",
 		}
-		fields := reservation.Fields()
+		fields := reservation.StoredFields()
 		batch, err := NewReservations(db).Batch(t.Context(), everything, []int64{9007199254740993}, fields)
 		if err != nil || len(batch.Rows) != 1 {
 			t.Fatalf("%v, %v", batch, err)
@@ -125,8 +125,8 @@ func TestStatementsDoNotGrowWithRows(t *testing.T) {
 		// The only row of a page of one must have an agent, or the look-up is spared.
 		first := slices.Index(all, 1)
 		all[0], all[first] = all[first], all[0]
-		asked := [][]reservation.Field{reservation.Fields(), fieldsOf(t, reservation.DefaultFields()...)}
-		for _, f := range reservation.Fields() {
+		asked := [][]reservation.Field{reservation.StoredFields(), fieldsOf(t, reservation.DefaultFields()...)}
+		for _, f := range reservation.StoredFields() {
 			asked = append(asked, []reservation.Field{f})
 		}
 		for i, fields := range asked {

@@ -19,8 +19,8 @@ var nullable = map[string]bool{"agent_id": true, "company": true, "memo": true}
 // double rows and would take the order away from the index.
 func (d *DB) condition(c reservation.Condition) (string, []any, error) {
 	f, ok := reservation.FieldOf(c.Field)
-	if !ok {
-		return "", nil, refuse(c, "there is no such field")
+	if !ok || f.Computed() {
+		return "", nil, refuse(c, "there is no such field to select by")
 	}
 	args, err := bindAll(f, c)
 	if err != nil {

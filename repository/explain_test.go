@@ -129,7 +129,7 @@ func TestHotListsAndSnapshotsReadAnIndexInOrder(t *testing.T) {
 		{map[string][]string{"booked_on_gte": {"2016-05-01"}, "booked_on_lte": {"2016-06-30"}}, "booked_on"},
 		{map[string][]string{"code_like": {"000012"}}, "code"},
 	}
-	for _, f := range reservation.Fields() {
+	for _, f := range reservation.StoredFields() {
 		if f.Sort {
 			queries = append(queries, query{nil, f.Key})
 		}
@@ -171,7 +171,7 @@ func TestADeepPageCostsAsManyStatementsAsTheFirst(t *testing.T) {
 	page := func(offset int64) []string {
 		return recorded(t, db, func(db *DB) error {
 			q := reservation.Query{Sort: reservation.Sort{Field: "check_in"}}
-			list, err := NewReservations(db).List(t.Context(), q, reservation.Window{Offset: offset, Limit: 25}, reservation.Fields(), true)
+			list, err := NewReservations(db).List(t.Context(), q, reservation.Window{Offset: offset, Limit: 25}, reservation.StoredFields(), true)
 			if err == nil && (len(list.Rows) != 25 || list.Total != 6000) {
 				err = fmt.Errorf("%d rows of %d", len(list.Rows), list.Total)
 			}
@@ -204,7 +204,7 @@ func TestBatchesReadByPrimaryKey(t *testing.T) {
 	ids := snapshotIDs(t, db, reservation.Query{})
 	for _, n := range []int{1, 100, 1000, 5000} {
 		indexed(t, db, fmt.Sprintf("batch of %d", n), recorded(t, db, func(db *DB) error {
-			_, err := NewReservations(db).Batch(t.Context(), everything, ids[:n], reservation.Fields())
+			_, err := NewReservations(db).Batch(t.Context(), everything, ids[:n], reservation.StoredFields())
 			return err
 		}))
 	}

@@ -75,7 +75,7 @@ func conditionsOn(f reservation.Field, have []table.Value) (all []reservation.Co
 func TestEveryOperatorOnEveryFieldMeansTheSameOnBothEngines(t *testing.T) {
 	eachEngine(t, func(t *testing.T, db *DB) {
 		seed(t, db, 400)
-		fields := reservation.Fields()
+		fields := reservation.StoredFields()
 		ids := snapshotIDs(t, db, reservation.Query{})
 		batch, err := NewReservations(db).Batch(t.Context(), everything, ids, fields)
 		if err != nil || len(batch.Rows) != 400 {

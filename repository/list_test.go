@@ -44,7 +44,7 @@ func TestRowsWithTheSameSortKeyComeOnceAndInOneOrder(t *testing.T) {
 			rows = append(rows, plainRow(i))
 		}
 		insert(t, db, intoReservations, rows)
-		for _, f := range reservation.Fields() {
+		for _, f := range reservation.StoredFields() {
 			if !f.Sort {
 				continue
 			}
@@ -79,7 +79,7 @@ func TestListAndSnapshotAgreeUnderEveryOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range reservation.Fields() {
+		for _, f := range reservation.StoredFields() {
 			if !f.Sort {
 				continue
 			}

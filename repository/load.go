@@ -53,7 +53,7 @@ func (l *Loader) Load(ctx context.Context, src *ingest.Source, progress func(don
 		engine = &sqliteLoad{}
 	}
 	if err = engine.begin(ctx, conn); err == nil {
-		err = inTransaction(ctx, conn, engine, src, progress)
+		err = l.inTransaction(ctx, conn, engine, src, progress)
 	}
 	endLoad(ctx, conn, engine, err == nil)
 	return mapError(ctx, "import", err)
@@ -70,7 +70,7 @@ type loadEngine interface {
 	end(ctx context.Context, conn *sql.Conn, loaded bool) error
 }
 
-func inTransaction(ctx context.Context, conn *sql.Conn, engine loadEngine, src *ingest.Source, progress func(done int64)) error {
+func (l *Loader) inTransaction(ctx context.Context, conn *sql.Conn, engine loadEngine, src *ingest.Source, progress func(done int64)) error {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -89,7 +89,19 @@ func inTransaction(ctx context.Context, conn *sql.Conn, engine loadEngine, src *
 	if err := engine.after(ctx, tx); err != nil {
 		return err
 	}
+	if err := l.db.seedCoupons(ctx, tx, int64(len(src.Lookups().Products))); err != nil {
+		return err
+	}
 	return tx.Commit()
+}
+
+// seedCoupons adds the coupons that come with the products, if there are none yet.
+func (d *DB) seedCoupons(ctx context.Context, tx *sql.Tx, products int64) error {
+	var found bool
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM coupon_rules)").Scan(&found); err != nil || found {
+		return err
+	}
+	return d.putCoupons(ctx, tx, ingest.Coupons(products))
 }
 
 // refuseLoaded looks at every table: what is left of an older load would clash.

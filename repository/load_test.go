@@ -106,7 +106,7 @@ func TestLoadStoresEveryFieldOfEveryRow(t *testing.T) {
 	eachEngine(t, func(t *testing.T, db *DB) {
 		const rows = 2345 // neither engine's statements divide it
 		loadRows(t, db, ingest.Synthetic(rows, 11))
-		fields := reservation.Fields()
+		fields := reservation.StoredFields()
 		ids := make([]int64, rows)
 		for i := range ids {
 			ids[i] = int64(i) + 1

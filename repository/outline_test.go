@@ -46,7 +46,7 @@ func randomQuery(t *testing.T, r *rand.Rand) reservation.Query {
 		t.Fatal(err)
 	}
 	var sorts []string
-	for _, f := range reservation.Fields() {
+	for _, f := range reservation.StoredFields() {
 		if f.Sort {
 			sorts = append(sorts, f.Key)
 		}

@@ -53,6 +53,9 @@ func planOf(fields []reservation.Field) (plan, error) {
 			return plan{}, fault.InvalidFields("The fields are not valid.",
 				fault.Field{Name: "fields", Detail: fmt.Sprintf("there is no field %q", asked.Key)})
 		}
+		if f.Computed() { // stays NULL, for who fills it
+			continue
+		}
 		s := &p.main
 		if f.Part != reservation.Main {
 			i, seen := at[f.Part]

@@ -20,6 +20,17 @@ const (
 	PartCancel    Part = "cancellation"
 	PartStay      Part = "stay"
 	PartCouponUse Part = "coupon_use"
+
+	// PartCoupon is no place: what is in it is worked out from the payment and the
+	// coupon rules, which cost a statement together. A store leaves it NULL, and
+	// coupon.Columns fills it.
+	PartCoupon Part = "coupon"
+)
+
+// Keys of the fields in PartCoupon.
+const (
+	BestCoupon  = "best_coupon"
+	CouponPrice = "coupon_price"
 )
 
 // Field is an entry of the catalog. Adding one is compatible; a key, once
@@ -99,6 +110,8 @@ var catalog = []Field{
 	{Key: "coupon_code", Part: PartCouponUse, Column: "code", Type: table.Code, Titles: Titles{"쿠폰", "Coupon"}, Width: 12},
 	{Key: "coupon_discount", Part: PartCouponUse, Column: "discount_minor", Type: table.Decimal, Scale: 2, Titles: Titles{"쿠폰 할인", "Coupon discount"}, Width: 12, Format: "#,##0.00"},
 	{Key: "coupon_used_on", Part: PartCouponUse, Column: "used_on", Type: table.Date, Titles: Titles{"쿠폰 사용일", "Coupon used on"}, Width: 12},
+	{Key: BestCoupon, Part: PartCoupon, Column: "code", Type: table.Code, Titles: Titles{"최적 쿠폰", "Best coupon"}, Width: 14},
+	{Key: CouponPrice, Part: PartCoupon, Column: "price_minor", Type: table.Decimal, Scale: 2, Titles: Titles{"쿠폰 적용가", "Coupon price"}, Width: 12, Format: "#,##0.00"},
 	{Key: "memo", Column: "memo", Type: table.Text, Titles: Titles{"메모", "Memo"}, Width: 40, Personal: PersonalText},
 	{Key: "updated_at", Column: "updated_at", Type: table.Time, Titles: Titles{"수정일시", "Updated at"}, Width: 20, Sort: true},
 }
@@ -127,6 +140,16 @@ var defaultFields = []string{
 
 // Fields gives the whole catalog, in the order a person would read it.
 func Fields() []Field { return slices.Clone(catalog) }
+
+// StoredFields gives the fields of the catalog that stores hold: all that rows can be
+// selected by.
+func StoredFields() []Field {
+	return slices.DeleteFunc(Fields(), Field.Computed)
+}
+
+// Computed reports whether the field is worked out for each page. No store can select
+// or sort by it.
+func (f Field) Computed() bool { return f.Part == PartCoupon }
 
 // DefaultFields gives the keys of the fields that an export has if it names none.
 func DefaultFields() []string { return slices.Clone(defaultFields) }

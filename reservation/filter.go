@@ -205,6 +205,9 @@ func (f Field) Operators() []Op {
 }
 
 func (f Field) allows(op Op) string {
+	if f.Computed() {
+		return fmt.Sprintf("field %q is worked out for the rows shown: no rows can be selected by it", f.Key)
+	}
 	switch op {
 	case AtLeast, AtMost:
 		switch f.Type {

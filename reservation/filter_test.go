@@ -160,7 +160,7 @@ func TestParseFilterBounds(t *testing.T) {
 	wantInvalid(t, err, "q", "takes one text")
 
 	params := map[string][]string{}
-	for _, f := range reservation.Fields() {
+	for _, f := range reservation.StoredFields() {
 		params[f.Key+"_null"] = []string{"true"}
 		if f.Type == table.Integer {
 			params[f.Key] = []string{"1"}
@@ -207,7 +207,7 @@ func TestParamsRoundTrip(t *testing.T) {
 }
 
 func randomParams(r *rand.Rand) map[string][]string {
-	fields := reservation.Fields()
+	fields := reservation.StoredFields()
 	params := map[string][]string{}
 	if r.IntN(2) == 0 {
 		params["q"] = []string{"김 %_\"\\"}
@@ -274,5 +274,23 @@ func TestParseSort(t *testing.T) {
 	} {
 		_, err := reservation.ParseSort(x.field, x.order)
 		wantInvalid(t, err, x.name, x.detail)
+	}
+}
+
+func TestComputedFieldsCannotBeSelectedOrSortedBy(t *testing.T) {
+	for _, key := range []string{reservation.BestCoupon, reservation.CouponPrice} {
+		f, ok := reservation.FieldOf(key)
+		if !ok || !f.Computed() || f.Sort || len(f.Operators()) > 0 {
+			t.Errorf("%+v with %v", f, f.Operators())
+		}
+		for _, suffix := range []string{"", "_ne", "_gte", "_lte", "_like", "_null"} {
+			_, err := reservation.ParseFilter(map[string][]string{key + suffix: {"1"}})
+			wantInvalid(t, err, key+suffix, "worked out")
+		}
+		_, err := reservation.ParseSort(key, "asc")
+		wantInvalid(t, err, "_sort", "cannot be sorted by")
+	}
+	if n := len(reservation.Fields()) - len(reservation.StoredFields()); n != 2 {
+		t.Errorf("%d fields are computed", n)
 	}
 }

@@ -69,7 +69,8 @@ type Snapshot struct {
 
 // Store reads reservations. Its statements do not grow with the rows asked. It
 // keeps to a scope's properties and, without Personal, searches the codes alone;
-// the values themselves it gives as they are: masking is the reader's.
+// the values themselves it gives as they are: masking is the reader's. Computed fields
+// it may leave NULL, for who fills them.
 type Store interface {
 	// Snapshot calls each with the ids that match, in order, a run at a time,
 	// all from one consistent read. The run is each's only until it returns.

@@ -44,7 +44,7 @@ func (p *pages) reservation(r *http.Request, f *frame) error {
 		back = url.Values{}
 	}
 	scope := f.Caller.Scope(back.Get("personal") == "true")
-	fields := reservation.Fields()
+	fields := reservation.StoredFields()
 	one := reservation.Query{Sort: reservation.DefaultSort, Scope: scope, Filter: reservation.Filter{Conditions: []reservation.Condition{
 		{Field: "id", Op: reservation.Equal, Values: []table.Value{table.IntegerOf(id)}},
 	}}}

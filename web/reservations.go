@@ -105,7 +105,9 @@ func (l *listPage) controls(f *frame, scope access.Scope) {
 	for _, field := range reservation.Fields() {
 		on := slices.ContainsFunc(s.fields, func(shown reservation.Field) bool { return shown.Key == field.Key })
 		l.Columns = append(l.Columns, option{Value: field.Key, Text: f.FieldTitle(field), On: on})
-		l.Fields = append(l.Fields, option{Value: field.Key, Text: f.FieldTitle(field)})
+		if !field.Computed() {
+			l.Fields = append(l.Fields, option{Value: field.Key, Text: f.FieldTitle(field)})
+		}
 	}
 	for _, op := range []string{"", "_like", "_gte", "_lte", "_ne", "_null"} {
 		l.Ops = append(l.Ops, option{Value: op, Text: f.T("choose.op" + op)})

@@ -195,7 +195,7 @@ func TestDetailHasEveryField(t *testing.T) {
 	w := newWorld(t, nil)
 	rec := w.get(boss, "/reservations/4711?list=status%3DCanceled%26_page%3D3")
 	wantAll(t, rec, 200, "Reservation 00004711", `href="/reservations?_page=3&amp;status=Canceled"`, "12 Mar 2016 00:30", "Yes", `href="/audit?reservation=4711"`)
-	for _, f := range reservation.Fields() {
+	for _, f := range reservation.StoredFields() {
 		wantAll(t, rec, 200, "<dt>"+f.Titles.English+"</dt>")
 	}
 	w.rows = nil

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"rowmill/coupon"
 	"rowmill/export"
 	"rowmill/gateway"
 	"rowmill/grants"
@@ -126,10 +127,10 @@ func openFiles(ctx context.Context, cfg *config.Config) (*blob.Store, error) {
 }
 
 func (a *app) openQueue(context.Context) (err error) {
+	a.redisURL = a.cfg.RedisURL
 	if !a.cfg.Exports() {
 		return nil
 	}
-	a.redisURL = a.cfg.RedisURL
 	if a.redisURL == "" {
 		redis, err := embedded.StartRedis()
 		if err != nil {
@@ -153,8 +154,12 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 		token = rand.Text()
 	}
 	if a.cfg.Plays(config.Reservations) {
+		prices, err := a.couponPrices()
+		if err != nil {
+			return err
+		}
 		h := reservationhttp.NewServer(reservationhttp.Config{
-			Store: repository.NewReservations(a.db), Token: token, Logger: a.log,
+			Store: coupon.NewColumns(repository.NewReservations(a.db), prices), Coupons: prices, Token: token, Logger: a.log,
 			Capacity: reservationhttp.Capacity{Pages: a.cfg.APIPages, Snapshots: a.cfg.APISnapshots, Reads: a.cfg.APIReads},
 			Tracer:   a.tracer, Answered: a.metrics.Request, PageStatements: a.metrics.PageStatements, OnShed: a.metrics.Shed,
 		})

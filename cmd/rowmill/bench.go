@@ -17,6 +17,7 @@ import (
 type benchCmd struct {
 	Export benchExport `cmd:"" help:"Measure the export path, each of its stages alone, and the ladder of changes that made it fast."`
 	File   benchFile   `cmd:"" help:"Measure the making of a file from rows in memory, or of a TSV file."`
+	Coupon benchCoupon `cmd:"" help:"Measure coupon prices: a question for each product and rule, all at once, and computed in parallel."`
 }
 
 type benchExport struct {

@@ -105,7 +105,7 @@ func (b *bench) step(ctx context.Context, r rung) (step Step, err error) {
 	defer client.Close()
 	dataset := reservationhttp.NewDataset(client, r.pageSize)
 	if r.wide {
-		dataset.Source = newWideSource(dataset)
+		dataset.Source = newWideSource(dataset.Source)
 	}
 	kept := &attempts{}
 	runner, err := export.NewRunner(export.Config{
@@ -149,7 +149,7 @@ func (b *bench) take(ctx context.Context, key string, step *Step) error {
 	return errors.Join(err, f.Close(), b.files.Delete(ctx, key))
 }
 
-// wideSource reads every field of the catalog, whatever is asked, and throws
+// wideSource reads every stored field of the catalog, whatever is asked, and throws
 // away what is not.
 type wideSource struct {
 	export.Source
@@ -157,11 +157,11 @@ type wideSource struct {
 	at   map[string]int
 }
 
-func newWideSource(d export.Dataset) wideSource {
-	s := wideSource{Source: d.Source, at: map[string]int{}}
-	for i, c := range d.Columns {
-		s.keys = append(s.keys, c.Key)
-		s.at[c.Key] = i
+func newWideSource(source export.Source) wideSource {
+	s := wideSource{Source: source, at: map[string]int{}}
+	for i, f := range reservation.StoredFields() {
+		s.keys = append(s.keys, f.Key)
+		s.at[f.Key] = i
 	}
 	return s
 }

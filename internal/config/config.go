@@ -42,7 +42,7 @@ type Config struct {
 
 	DataDir  string `name:"data-dir" env:"ROWMILL_DATA_DIR" default:"rowmill-data" help:"Where the embedded SQL database and files lie."`
 	MySQLDSN string `name:"mysql-dsn" env:"ROWMILL_MYSQL_DSN" placeholder:"DSN" help:"MySQL or MariaDB, as user:password@tcp(host:port)/database; empty: embedded SQLite."`
-	RedisURL string `name:"redis-url" env:"ROWMILL_REDIS_URL" placeholder:"URL" help:"Redis, as redis://[user:password@]host:port[/db]; empty: embedded."`
+	RedisURL string `name:"redis-url" env:"ROWMILL_REDIS_URL" placeholder:"URL" help:"Redis, as redis://[user:password@]host:port[/db]; empty: embedded, or, of a process that plays reservations alone, none: it then has no coupon prices."`
 	BlobURL  string `name:"blob-url" env:"ROWMILL_BLOB_URL" placeholder:"URL" help:"Where files go: file:///dir or s3://bucket?region=R&endpoint=URL&use_path_style=true; empty: the data directory."`
 
 	Token        string `name:"token" env:"ROWMILL_TOKEN" placeholder:"SECRET" help:"Bearer token of the public API, at least 16 characters; empty, with everything embedded: a random one in the data directory's file token."`
@@ -86,6 +86,8 @@ type Config struct {
 	SQLConns     int           `name:"sql-conns" env:"ROWMILL_SQL_CONNS" default:"16" help:"Most connections to the SQL database."`
 	DrainTimeout time.Duration `name:"drain-timeout" env:"ROWMILL_DRAIN_TIMEOUT" default:"10s" help:"How long open requests may last at shutdown."`
 
+	CouponTimeout time.Duration `name:"coupon-timeout" env:"ROWMILL_COUPON_TIMEOUT" default:"1s" help:"Limit of one round trip to Redis for coupon prices."`
+
 	TimeZone string `name:"time-zone" env:"ROWMILL_TIME_ZONE" default:"Asia/Seoul" help:"Time zone of a file whose request names none."`
 	Language string `name:"language" env:"ROWMILL_LANGUAGE" default:"en" help:"Language of a file whose request names none: en or ko."`
 
@@ -102,7 +104,7 @@ func (c *Config) Plays(r Role) bool { return slices.Contains(c.Roles, string(r))
 func (c *Config) Embedded() bool { return c.MySQLDSN == "" && c.RedisURL == "" }
 
 // Exports reports whether the process has to do with jobs and files: the
-// reservation API alone needs the SQL database and nothing else.
+// reservation API alone needs the SQL database, and for coupon prices Redis.
 func (c *Config) Exports() bool { return c.Plays(Gateway) || c.Plays(Worker) }
 
 // Encoders gives the number of encode slots.
@@ -243,6 +245,7 @@ func (p *problems) numbers(c *Config) {
 		{"report-every", c.ReportEvery, 10 * time.Millisecond, c.Lease / 4}, {"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
 		{"files-every", c.FilesEvery, 100 * time.Millisecond, 24 * time.Hour}, {"files-age", c.FilesAge, time.Second, 30 * 24 * time.Hour},
 		{"audit-retention", c.AuditRetention, 24 * time.Hour, 20 * 365 * 24 * time.Hour},
+		{"coupon-timeout", c.CouponTimeout, 10 * time.Millisecond, 30 * time.Second},
 		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},
 	} {
 		if d.v < d.lo || d.v > d.hi {

@@ -17,9 +17,10 @@ import (
 
 // Config is what a server needs.
 type Config struct {
-	Store  reservation.Store
-	Token  string       // of the service that may call; "" lets nobody in
-	Logger *slog.Logger // nil: nothing is logged
+	Store   reservation.Store
+	Coupons Coupons      // nil: there are no coupon prices here, nor a path for them
+	Token   string       // of the service that may call; "" lets nobody in
+	Logger  *slog.Logger // nil: nothing is logged
 
 	// WriteTimeout is how long a caller may take to accept a piece of an answer
 	// before its connection is cut and the statement behind it ended. 0: 30 s.
@@ -37,6 +38,7 @@ type server struct {
 	hooks
 	tracer       *telemetry.Tracer
 	store        reservation.Store
+	coupons      Coupons
 	token        httpedge.Token
 	logger       *slog.Logger
 	writeTimeout time.Duration
@@ -49,6 +51,7 @@ func NewServer(config Config) *echo.Echo {
 		hooks:        hooks{config.Answered, config.PageStatements},
 		tracer:       config.Tracer,
 		store:        config.Store,
+		coupons:      config.Coupons,
 		token:        httpedge.NewToken(config.Token),
 		logger:       cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
 		writeTimeout: cmp.Or(config.WriteTimeout, 30*time.Second),
@@ -64,7 +67,11 @@ func NewServer(config Config) *echo.Echo {
 	e.GET(pathLive, func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	e.POST(pathSnapshot, s.snapshot, config.gate(ClassSnapshots, config.Capacity.Snapshots, DefaultSnapshots).admit)
 	e.POST(pathBatch, s.batch, config.gate(ClassPages, config.Capacity.Pages, DefaultPages).admit)
-	e.POST(pathList, s.list, config.gate(ClassReads, config.Capacity.Reads, DefaultReads).admit)
+	reads := config.gate(ClassReads, config.Capacity.Reads, DefaultReads)
+	e.POST(pathList, s.list, reads.admit)
 	e.GET(pathFields, s.fields)
+	if s.coupons != nil {
+		e.POST(pathCoupons, s.couponPrices, reads.admit)
+	}
 	return e
 }

@@ -19,7 +19,7 @@ import (
 const (
 	ClassPages     = "pages"     // batches of ids
 	ClassSnapshots = "snapshots" // streams of ids
-	ClassReads     = "reads"     // lists, counts and single rows
+	ClassReads     = "reads"     // lists, counts, single rows and coupon prices
 )
 
 // Capacity is how many calls the API answers at once, by their class. Beyond it a
