@@ -10,8 +10,7 @@ import (
 )
 
 // takeSnapshot gets the list of rows: the newest whole one that an earlier attempt
-// has stored, which is read until ctx ends, or one of now, in the phase's context. A
-// big job is cut into segments.
+// has stored, or one of now, in the phase's context. A big job is cut into segments.
 func (a *attempt) takeSnapshot(ctx, phase context.Context) error {
 	resumed, err := a.resume(ctx)
 	if err != nil || resumed {
@@ -117,10 +116,9 @@ func (a *attempt) resumeFrom(ctx context.Context, snapshot int, stored []int) (e
 	if err != nil {
 		return err
 	}
-	if err := list.whole(); err != nil {
-		return errors.Join(err, list.close())
+	if err := errors.Join(list.load(), list.close()); err != nil {
+		return err
 	}
-	a.closeList = list.close
 	for _, segment := range stored {
 		s.stored[segment] = true
 	}
