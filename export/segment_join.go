@@ -133,6 +133,10 @@ func (a *attempt) endSegments(ctx context.Context, failed error) {
 	if a.cfg.Segments.ResumeRows <= 0 || (a.segs == nil && a.job.Attempt == 1) {
 		return
 	}
+	if errors.Is(failed, ErrNoRoom) && !errors.Is(failed, ErrFenced) {
+		a.makeRoom(ctx, failed)
+		return
+	}
 	if failed != nil {
 		a.discardEnded(ctx, a.job.ID)
 		return

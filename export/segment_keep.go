@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 )
 
 // takeSnapshot gets the list of rows: the newest whole one that an earlier attempt
@@ -19,7 +20,7 @@ func (a *attempt) takeSnapshot(ctx, phase context.Context) error {
 	if a.snapshot, err = a.plan.dataset.Source.Snapshot(phase, a.job.Scope, a.job.Request); err != nil {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
-	if least := a.cfg.Segments.ResumeRows; least <= 0 || a.snapshot.Total < least {
+	if least := a.cfg.Segments.ResumeRows; least <= 0 || a.snapshot.Total < least || a.cfg.Now().UnixNano() < a.noRoomUntil.Load() {
 		return nil
 	}
 	return a.keepSnapshot(ctx)
@@ -61,6 +62,22 @@ func (a *attempt) refuse(ctx context.Context, why error) {
 		return
 	}
 	a.cfg.Logger.WarnContext(ctx, "the file store keeps no segments: another attempt would begin anew", "attempt", a.job.Attempt, "error", why)
+	if err := a.DiscardSegments(ctx, a.job.ID); err != nil {
+		a.cfg.Logger.WarnContext(ctx, "what is kept of a job is left to the sweeper", "error", err)
+	}
+}
+
+// noRoomFor is how long no job is cut after a file had no room: longer than a job
+// waits for its next attempts.
+const noRoomFor = 5 * time.Minute
+
+// makeRoom removes what is kept of a job whose file had no room, also when ctx has
+// ended: with it the file might never have any. Its next attempt keeps nothing.
+func (a *attempt) makeRoom(ctx context.Context, why error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	a.noRoomUntil.Store(a.cfg.Now().Add(noRoomFor).UnixNano())
+	a.cfg.Logger.WarnContext(ctx, "a file has no room: its job begins anew and keeps no segments", "attempt", a.job.Attempt, "error", why)
 	if err := a.DiscardSegments(ctx, a.job.ID); err != nil {
 		a.cfg.Logger.WarnContext(ctx, "what is kept of a job is left to the sweeper", "error", err)
 	}
