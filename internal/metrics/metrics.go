@@ -44,9 +44,9 @@ var (
 	phaseBuckets = []float64{.025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
 	// A page takes some 10 ms; 30 s is the limit of a try, a snapshot may last longer.
 	callBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
-	// One for the reservations and one for each of nine parts and look-ups: an eleventh
-	// is a statement that somebody runs for each row.
-	statementBuckets = []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 100}
+	// One for the reservations, one for each of nine parts and look-ups, and up to four for
+	// coupon prices: past fifteen somebody runs a statement for each row.
+	statementBuckets = []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 100}
 	// From a few rows to the 4 GiB past which a zip takes its 64-bit form.
 	fileBuckets = prometheus.ExponentialBuckets(16<<10, 4, 10)
 	// A list takes milliseconds; an order waits for its count for up to 3 s, a call of
