@@ -55,6 +55,7 @@ func TestEveryRuleForbids(t *testing.T) {
 		"export/sheet":                {"export", "reservation", "internal/pool"},
 		"export":                      {"repository", "jobs", "gateway", "internal/blob", "internal/config"},
 		"grants":                      {"repository", "gateway", "jobs"},
+		"home":                        {"repository", "gateway", "reservation"},
 		"reservation/reservationhttp": {"repository", "gateway", "jobs"},
 		"repository":                  {"reservation/reservationhttp", "jobs", "gateway", "internal/config"},
 		"jobs":                        {"repository", "gateway", "reservation", "internal/embedded"},

@@ -30,13 +30,14 @@ var rules = map[string][]string{
 	"export/sheet": {"internal/fault", "internal/table"},
 	"export":       with(leaves, "reservation", "export/sheet"),
 	"grants":       with(leaves, "audit", "export"),
+	"home":         with(leaves, "internal/batch", "internal/cache"),
 
 	// The adapters know the core and never each other.
 	"reservation/reservationhttp": with(leaves, "reservation", "export", "internal/httpedge"),
-	"repository":                  with(leaves, "audit", "reservation", "export", "export/sheet", "migrations", "ingest"),
+	"repository":                  with(leaves, "audit", "reservation", "export", "export/sheet", "home", "migrations", "ingest"),
 	"jobs":                        with(leaves, "export"),
-	"gateway":                     with(leaves, "audit", "grants", "export", "export/sheet", "reservation", "internal/httpedge"),
-	"web":                         with(leaves, "audit", "export", "reservation"),
+	"gateway":                     with(leaves, "audit", "grants", "export", "export/sheet", "home", "reservation", "internal/httpedge"),
+	"web":                         with(leaves, "audit", "export", "home", "reservation"),
 	"internal/blob":               with(leaves, "export"),
 	"signin":                      {"access", "internal/fault", "internal/httpedge"},
 

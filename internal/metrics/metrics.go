@@ -32,6 +32,7 @@ type Metrics struct {
 	shed        *counter
 	segments    *counter
 	refused     *counter
+	cache       *counter
 	pools       *pools
 	scrapeQuiet *slog.Logger
 }
@@ -69,12 +70,13 @@ func New(version string, log *slog.Logger) *Metrics {
 		shed:       newCounter("api_shed_total", "Requests that the reservation API turned away because it was busy.", "class"),
 		segments:   newCounter("segments_total", "Parts of large jobs that have ended.", "outcome"),
 		refused:    newCounter("orders_refused_total", "Orders for exports that were not taken.", "reason"),
+		cache:      newCounter("cache_events_total", "What happened in the home board's cache: hits and misses of its two tiers, loads, waits, invalidations, failures of Redis.", "event"),
 		pools:      &pools{},
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "Always 1; the label has the version.", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
 	m.registry.MustRegister(m.ended.vec, m.rows, m.phases.vec, m.calls.vec, m.statements, m.losses.vec, m.fileBytes, m.swept.vec,
-		m.retained.vec, m.requests.vec, m.shed.vec, m.segments.vec, m.refused.vec, m.pools, build,
+		m.retained.vec, m.requests.vec, m.shed.vec, m.segments.vec, m.refused.vec, m.cache.vec, m.pools, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.ended.begin("succeeded", "none")
 	m.ended.begin("failed", "worker-lost")
