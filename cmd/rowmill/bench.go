@@ -17,6 +17,7 @@ import (
 type benchCmd struct {
 	Export benchExport `cmd:"" help:"Measure the export path, each of its stages alone, and the ladder of changes that made it fast."`
 	File   benchFile   `cmd:"" help:"Measure the making of a file from rows in memory, or of a TSV file."`
+	Home   benchHome   `cmd:"" help:"Measure the home board: each section asked for alone, in parallel, in batches, with only what is needed, and cached; under load."`
 }
 
 type benchExport struct {

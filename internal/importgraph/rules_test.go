@@ -42,7 +42,7 @@ var rules = map[string][]string{
 	"signin":                      {"access", "internal/fault", "internal/httpedge"},
 
 	// It measures the whole path, so it wires it, as cmd does.
-	"internal/bench": with(leaves, "reservation", "reservation/reservationhttp", "repository", "export", "export/sheet", "internal/blob", "ingest"),
+	"internal/bench": with(leaves, "reservation", "reservation/reservationhttp", "repository", "export", "export/sheet", "internal/blob", "ingest", "home", "internal/batch", "internal/cache", "internal/embedded"),
 
 	// Data that comes with the module.
 	"ingest":     with(leaves, "reservation"),
@@ -95,6 +95,7 @@ var owners = map[string][]string{
 	"github.com/alecthomas/kong":         {"cmd/rowmill", "internal/config"},
 	"gocloud.dev/":                       {"internal/blob"},
 	"github.com/aws/":                    {"internal/blob"},
+	"github.com/tsenart/vegeta/":         {"internal/bench"},
 	"go.uber.org/goleak":                 {},
 	"github.com/google/go-cmp":           {},
 	"testing":                            {"internal/testdb", "internal/testoidc", "internal/browser"},
