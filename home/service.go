@@ -146,13 +146,5 @@ func (s *Service) board(ctx context.Context, day time.Time) (Board, error) {
 	if err != nil {
 		return Board{}, fmt.Errorf("get the home board: %w", err)
 	}
-	b, products := kept.at(s.cfg.Now().UTC(), day)
-	available, err := batched(ctx, products, func(ctx context.Context, ids []int64) (map[int64]int64, error) {
-		return s.cfg.Store.Available(ctx, day, ids)
-	})
-	if err != nil {
-		return Board{}, fmt.Errorf("read what is free: %w", err)
-	}
-	b.fill(available)
-	return b, nil
+	return kept.board(ctx, s.cfg.Store, s.cfg.Now().UTC(), day)
 }

@@ -46,6 +46,29 @@ func read(ctx context.Context, s Store) (structure, error) {
 	return structure{Sections: sections, Names: names}, nil
 }
 
+// Read gives the board of a moment from the store alone, in four statements: what a
+// Service does whose caches have nothing.
+func Read(ctx context.Context, s Store, moment, day time.Time) (Board, error) {
+	kept, err := read(ctx, s)
+	if err != nil {
+		return Board{}, err
+	}
+	return kept.board(ctx, s, moment, day)
+}
+
+// board gives the board as it is to be seen at the moment, with what is free on the day.
+func (s structure) board(ctx context.Context, from Store, moment, day time.Time) (Board, error) {
+	b, products := s.at(moment, day)
+	available, err := batched(ctx, products, func(ctx context.Context, ids []int64) (map[int64]int64, error) {
+		return from.Available(ctx, day, ids)
+	})
+	if err != nil {
+		return Board{}, fmt.Errorf("read what is free: %w", err)
+	}
+	b.fill(available)
+	return b, nil
+}
+
 // batched reads the keys, which may repeat, each once.
 func batched[V any](ctx context.Context, keys []int64, read batch.Func[int64, V]) (map[int64]V, error) {
 	loader := batch.New(ctx, read, 0)

@@ -44,7 +44,7 @@ var rules = map[string][]string{
 	"coupon/couponredis":          {"coupon", "internal/fault"},
 
 	// It measures the whole path, so it wires it, as cmd does.
-	"internal/bench": with(leaves, "coupon", "coupon/couponredis", "internal/embedded", "reservation", "reservation/reservationhttp", "repository", "export", "export/sheet", "internal/blob", "ingest"),
+	"internal/bench": with(leaves, "coupon", "coupon/couponredis", "internal/embedded", "reservation", "reservation/reservationhttp", "repository", "export", "export/sheet", "internal/blob", "ingest", "home", "internal/batch", "internal/cache"),
 
 	// Data that comes with the module.
 	"ingest":     with(leaves, "coupon", "reservation"),
@@ -97,6 +97,7 @@ var owners = map[string][]string{
 	"github.com/alecthomas/kong":         {"cmd/rowmill", "internal/config"},
 	"gocloud.dev/":                       {"internal/blob"},
 	"github.com/aws/":                    {"internal/blob"},
+	"github.com/tsenart/vegeta/":         {"internal/bench"},
 	"go.uber.org/goleak":                 {},
 	"github.com/google/go-cmp":           {},
 	"testing":                            {"internal/testdb", "internal/testoidc", "internal/browser"},
