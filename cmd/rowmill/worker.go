@@ -52,7 +52,7 @@ func (a *app) newRunner(worker string) (*export.Runner, error) {
 func (a *app) newWorker(id string, runner *export.Runner) *jobs.Worker {
 	return jobs.NewWorker(jobs.WorkerConfig{
 		ID: id, RedisURL: a.redisURL, Queue: a.queue, Runner: runner,
-		Claims: a.jobs, Attempts: jobs.EndAttempts(a.jobs, runner, a.log), Permissions: a.holds,
+		Claims: a.jobs, Attempts: jobs.DiscardingAttempts(a.jobs, runner, a.log), Permissions: a.holds,
 		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures,
 		Logger: a.log, Tracer: a.tracer, Ended: a.metrics.JobEnded, Now: a.now,
 	})
@@ -64,9 +64,9 @@ func (a *app) newSegmentWorker(runner *export.Runner) *jobs.SegmentWorker {
 
 func (a *app) newSweeper(runner *export.Runner) *jobs.Sweeper {
 	return jobs.NewSweeper(jobs.SweeperConfig{
-		Table: a.jobs, Backlog: a.jobs, Ender: jobs.EndJobs(a.jobs, runner, a.log), Files: a.files, Queue: a.queue,
+		Table: a.jobs, Backlog: a.jobs, Ender: jobs.DiscardingEnder(a.jobs, runner, a.log), Files: a.files, Queue: a.queue,
 		Every: a.cfg.SweepEvery, FilesEvery: a.cfg.FilesEvery, FilesAge: a.cfg.FilesAge, MaxFailures: a.cfg.MaxFailures,
-		Audit: []jobs.Kept{
+		Kept: []jobs.Kept{
 			a.metrics.Retained("audit-events", repository.NewAudit(a.db)),
 			a.metrics.Retained("row-sets", repository.NewRowSets(a.db)),
 			a.metrics.Retained("segments", repository.NewSegments(a.db)),
