@@ -175,18 +175,24 @@ func (a *attempt) place(pages iter.Seq2[fetched, error], enc sheet.Encoder) iter
 
 func (a *attempt) account(f fetched) {
 	r := &a.receipt
-	if r.FirstPageAt.IsZero() || f.at.Before(r.FirstPageAt) { // pages are read beside each other
-		r.FirstPageAt = f.at
-	}
-	if f.at.After(r.LastPageAt) {
-		r.LastPageAt = f.at
-	}
+	widen(&r.FirstPageAt, &r.LastPageAt, f.at, f.at)
 	r.Pages++
 	r.PagesFetched++
 	r.Statements += f.page.Statements
 	r.DeletedMeanwhile += int64(f.page.Deleted)
 	for _, row := range f.page.Rows {
 		a.keys.Add(uint64(row.Key))
+	}
+}
+
+// widen makes a time from first to last hold another one: pages are read beside each
+// other, and the one that comes first need not be the first that was read.
+func widen(first, last *time.Time, from, to time.Time) {
+	if first.IsZero() || from.Before(*first) {
+		*first = from
+	}
+	if to.After(*last) {
+		*last = to
 	}
 }
 

@@ -140,7 +140,7 @@ func (s Segments) validate() error {
 		}
 	}
 	if s.ResumeRows < 0 || s.SpreadRows < 0 || s.Pages < 1 {
-		errs = append(errs, errors.New("export: Config.Segments has a negative number"))
+		errs = append(errs, fmt.Errorf("export: Config.Segments has a negative number among ResumeRows %d, SpreadRows %d and Pages %d", s.ResumeRows, s.SpreadRows, s.Pages))
 	}
 	return errors.Join(errs...)
 }

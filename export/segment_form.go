@@ -39,7 +39,7 @@ type partHead struct {
 	Snapshot    int       `json:"snapshot"` // the attempt that took it
 	Segment     int       `json:"segment"`
 	Attempt     int       `json:"attempt"` // that made it
-	Form        string    `json:"form"`    // as formOf has it
+	Form        string    `json:"form"`    // fingerprint of how it was made: see formed
 	After       int64     `json:"after"`   // rows of the snapshot before it
 	Rows        int64     `json:"rows"`    // written
 	Deleted     int64     `json:"deleted"`

@@ -71,12 +71,7 @@ func (a *attempt) take(p *part) {
 	r.Pages += p.Pages
 	r.Statements += p.Statements
 	r.DeletedMeanwhile += p.Deleted
-	if r.FirstPageAt.IsZero() || p.FirstPageAt.Before(r.FirstPageAt) {
-		r.FirstPageAt = p.FirstPageAt
-	}
-	if p.LastPageAt.After(r.LastPageAt) {
-		r.LastPageAt = p.LastPageAt
-	}
+	widen(&r.FirstPageAt, &r.LastPageAt, p.FirstPageAt, p.LastPageAt)
 	a.keys.Or(p.keys)
 	if p.Attempt < a.job.Attempt {
 		r.SegmentsReused++

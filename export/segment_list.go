@@ -46,7 +46,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type listHead struct {
 	JobID        string    `json:"job_id"`
 	Attempt      int       `json:"attempt"` // that took it
-	Query        string    `json:"query"`   // what was asked, as queryOf has it
+	Query        string    `json:"query"`   // fingerprint of what was asked: see querying
 	At           time.Time `json:"at"`
 	Total        int64     `json:"total"`
 	Statements   int64     `json:"statements"`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
+	"rowmill/access"
 	"rowmill/export/sheet"
 	"rowmill/internal/fault"
 	"rowmill/internal/pool"
@@ -41,7 +42,7 @@ type querying struct {
 	Filter  map[string][]string
 	Sort    string
 	Order   string
-	Scope   any
+	Scope   access.Scope
 }
 
 type formed struct {
@@ -180,12 +181,7 @@ func (w *work) makePart(ctx context.Context, s *segmented, segment int) (*part, 
 
 // add accounts for a page.
 func (p *part) add(f fetched) {
-	if p.FirstPageAt.IsZero() || f.at.Before(p.FirstPageAt) { // pages are read beside each other
-		p.FirstPageAt = f.at
-	}
-	if f.at.After(p.LastPageAt) {
-		p.LastPageAt = f.at
-	}
+	widen(&p.FirstPageAt, &p.LastPageAt, f.at, f.at)
 	p.Pages++
 	p.Statements += f.page.Statements
 	p.Deleted += int64(f.page.Deleted)

@@ -19,7 +19,7 @@ func TestTasksOfTheReleaseBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := readRunTask(asynq.NewTask("export:run", payload))
+	got, err := readPayload[runPayload](asynq.NewTask("export:run", payload))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +35,16 @@ func TestTasksOfTheReleaseBefore(t *testing.T) {
 	}
 }
 
-func TestATaskOfALaterReleaseIsRefusedInWords(t *testing.T) {
-	_, err := readRunTask(asynq.NewTask(TypeRun, []byte(`{"v":2,"job_id":"a","attempt":1}`)))
-	if err == nil || !strings.Contains(err.Error(), "version 2 is not readable here") {
-		t.Errorf("got %v", err)
+func TestATaskThatCannotBeReadIsRefusedInWords(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"v":2,"job_id":"a","attempt":1}`: "version 2 is not readable here",
+		`{"v":1,"attempt":1}`:              "lacks the job",
+		`{"v":1,"job_id":"a"}`:             "lacks the job",
+		`no json`:                          "not JSON",
+	} {
+		_, err := readPayload[runPayload](asynq.NewTask(TypeRun, []byte(body)))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", body, err)
+		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"rowmill/internal/telemetry"
 )
 
-// sending is how many tickets are on their way to Redis at once: an emptied one gets
+// sendsAtOnce is how many tickets are on their way to Redis at once: an emptied one gets
 // ten thousand in seconds, without taking it from those who work.
-const sending = 8
+const sendsAtOnce = 8
 
 // resend sends tickets anew. Those of the jobs that have waited longest always, which
 // costs little: Redis keeps what it still has. Those of the others only where it holds
@@ -48,7 +48,7 @@ func (s *Sweeper) resend(ctx context.Context) error {
 
 func (s *Sweeper) send(ctx context.Context, due []export.Job) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(sending)
+	group.SetLimit(sendsAtOnce)
 	for _, j := range due {
 		group.Go(func() error { return s.sendOne(ctx, j) })
 	}

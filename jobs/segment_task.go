@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -26,28 +25,12 @@ type segmentPayload struct {
 	Segment int    `json:"segment"` // from 0
 }
 
-func newSegmentTask(j export.Job, segment int) (*asynq.Task, error) {
-	body, err := json.Marshal(segmentPayload{Version: payloadVersion, JobID: j.ID, Attempt: j.Attempt, Segment: segment})
-	if err != nil {
-		return nil, fmt.Errorf("encode the task of a segment of job %s: %w", j.ID, err)
-	}
-	var headers map[string]string
-	if j.TraceParent != "" {
-		headers = map[string]string{"traceparent": j.TraceParent}
-	}
-	return asynq.NewTaskWithHeaders(TypeSegment, body, headers, asynq.TaskID(fmt.Sprintf("%s:%d:%d", j.ID, j.Attempt, segment)),
-		asynq.Queue(segmentQueue), asynq.MaxRetry(asynqRetries), asynq.Timeout(asynqTimeout)), nil
-}
+func (p segmentPayload) version() int   { return p.Version }
+func (p segmentPayload) complete() bool { return p.JobID != "" && p.Attempt >= 1 && p.Segment >= 0 }
 
-func readSegmentTask(t *asynq.Task) (segmentPayload, error) {
-	var p segmentPayload
-	if err := json.Unmarshal(t.Payload(), &p); err != nil {
-		return p, fmt.Errorf("task %s: the payload is not JSON: %w", t.Type(), err)
-	}
-	if p.Version != payloadVersion || p.JobID == "" || p.Attempt < 1 || p.Segment < 0 {
-		return p, fmt.Errorf("task %s: payload version %d is not readable here: this release reads version %d", t.Type(), p.Version, payloadVersion)
-	}
-	return p, nil
+func newSegmentTask(j export.Job, segment int) (*asynq.Task, error) {
+	return newTask(TypeSegment, segmentPayload{Version: payloadVersion, JobID: j.ID, Attempt: j.Attempt, Segment: segment}, j.TraceParent,
+		asynq.TaskID(fmt.Sprintf("%s:%d:%d", j.ID, j.Attempt, segment)), asynq.Queue(segmentQueue))
 }
 
 // SendSegment implements export.SegmentSender. A task that is there already is left

@@ -53,14 +53,10 @@ func (w *SegmentWorker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := asynq.NewServer(opt, asynq.Config{
-		Concurrency:              w.cfg.Slots,
-		Queues:                   map[string]int{segmentQueue: 1},
-		TaskCheckInterval:        200 * time.Millisecond,
-		DelayedTaskCheckInterval: time.Second,
-		ShutdownTimeout:          5 * time.Second, // all has ended by then
-		Logger:                   asynqLog{w.cfg.Logger},
-		LogLevel:                 asynq.WarnLevel,
+	server := newServer(opt, w.cfg.Logger, asynq.Config{
+		Concurrency:       w.cfg.Slots,
+		Queues:            map[string]int{segmentQueue: 1},
+		TaskCheckInterval: 200 * time.Millisecond, // nobody waits for help, so it asks Redis less often
 	})
 	mux := asynq.NewServeMux()
 	mux.HandleFunc(TypeSegment, func(_ context.Context, t *asynq.Task) error {
@@ -83,12 +79,12 @@ func (w *SegmentWorker) Run(ctx context.Context) error {
 func (w *SegmentWorker) handle(t *asynq.Task) {
 	w.running.Add(1)
 	defer w.running.Done()
-	p, err := readSegmentTask(t)
+	p, err := readPayload[segmentPayload](t)
 	if err != nil {
 		w.cfg.Logger.Error("a task cannot be read", "error", err)
 		return
 	}
-	ctx := telemetry.WithJob(telemetry.WithTraceParent(w.runs, t.Headers()["traceparent"]), p.JobID)
+	ctx := telemetry.WithJob(telemetry.WithTraceParent(w.runs, t.Headers()[traceHeader]), p.JobID)
 	err = w.make(ctx, p)
 	switch {
 	case err == nil:

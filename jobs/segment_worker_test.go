@@ -38,19 +38,7 @@ func (m *maker) MakeSegment(ctx context.Context, f export.Fence, segment int) er
 // startSegments runs a segment worker until stop is called.
 func (h *house) startSegments(t *testing.T, m SegmentMaker) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- NewSegmentWorker(SegmentWorkerConfig{RedisURL: h.url, Maker: m, Logger: discard()}).Run(ctx)
-	}()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(stop)
-	return stop
+	return runUntilStopped(t, NewSegmentWorker(SegmentWorkerConfig{RedisURL: h.url, Maker: m, Logger: discard()}).Run)
 }
 
 func (h *house) send(t *testing.T, j export.Job, segments ...int) {
@@ -148,12 +136,12 @@ func TestTheSegmentPayloadOfVersion1(t *testing.T) {
 	if got := string(task.Payload()); got != want || task.Type() != "export:segment" || segmentQueue != "rowmill:segments" {
 		t.Errorf("got %s %s in %s, want %s", task.Type(), got, segmentQueue, want)
 	}
-	p, err := readSegmentTask(task)
+	p, err := readPayload[segmentPayload](task)
 	if diff := cmp.Diff(segmentPayload{1, "0198", 2, 7}, p); err != nil || diff != "" {
 		t.Errorf("read back: %v, %s", err, diff)
 	}
 	for _, body := range []string{`{"v":2,"job_id":"a","attempt":1}`, `{"v":1,"attempt":1}`, `{"v":1,"job_id":"a"}`, `{"v":1,"job_id":"a","attempt":1,"segment":-1}`, `no json`} {
-		if _, err := readSegmentTask(asynq.NewTask(TypeSegment, []byte(body))); err == nil {
+		if _, err := readPayload[segmentPayload](asynq.NewTask(TypeSegment, []byte(body))); err == nil {
 			t.Errorf("payload %s was read", body)
 		}
 	}

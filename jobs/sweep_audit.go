@@ -12,7 +12,7 @@ const DefaultAuditRetention = 2 * 365 * 24 * time.Hour
 // enough that nobody waits for its locks.
 const auditBatch = 500
 
-// sweepAudit removes what the audit has kept for its time. What fails is left for
+// sweepAudit removes what has been kept for the time of the audit. What fails is left for
 // the next look, and so is what follows it: it may depend on what was removed.
 func (s *Sweeper) sweepAudit(ctx context.Context) error {
 	now := s.cfg.Now()
@@ -22,7 +22,7 @@ func (s *Sweeper) sweepAudit(ctx context.Context) error {
 	s.auditNext = now.Add(s.cfg.AuditEvery)
 	before, total := now.Add(-s.cfg.AuditRetention), 0
 	var err error
-	for _, kept := range s.cfg.Audit {
+	for _, kept := range s.cfg.Kept {
 		var removed int
 		if removed, err = retain(ctx, kept, before); removed > 0 {
 			total += removed
@@ -32,7 +32,7 @@ func (s *Sweeper) sweepAudit(ctx context.Context) error {
 		}
 	}
 	if total > 0 {
-		s.cfg.Logger.InfoContext(ctx, "old entries of the audit were removed", "entries", total, "before", before)
+		s.cfg.Logger.InfoContext(ctx, "old entries were removed", "entries", total, "before", before)
 	}
 	return err
 }

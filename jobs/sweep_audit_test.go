@@ -34,7 +34,7 @@ func TestTheAuditIsSweptAtItsPaceUntilNothingOldIsLeft(t *testing.T) {
 	var log strings.Builder
 	h := newHouse(t)
 	s := h.sweeper(&files{}, func() time.Time { return now })
-	s.cfg.Audit, s.cfg.Logger = []Kept{events, sets}, textLog(&log)
+	s.cfg.Kept, s.cfg.Logger = []Kept{events, sets}, textLog(&log)
 
 	sweep(t, s)
 	want := []string{"events", "events", "events", "sets"}
@@ -64,7 +64,7 @@ func TestAFailedSweepOfEventsLeavesTheirSets(t *testing.T) {
 	broken := errors.New("broken")
 	h := newHouse(t)
 	s := h.sweeper(&files{}, time.Now)
-	s.cfg.Audit = []Kept{&shelf{name: "events", old: auditBatch, err: broken, swept: &swept}, &shelf{name: "sets", swept: &swept}}
+	s.cfg.Kept = []Kept{&shelf{name: "events", old: auditBatch, err: broken, swept: &swept}, &shelf{name: "sets", swept: &swept}}
 	if err := s.runOnce(t.Context()); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}

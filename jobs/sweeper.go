@@ -61,8 +61,8 @@ type SweeperConfig struct {
 	FilesAge    time.Duration // a file without a job is left alone until this old; default 1 h
 	MaxFailures int           // as the worker's
 
-	Audit          []Kept        // swept one after the other; nil: none
-	AuditRetention time.Duration // how long it is kept; default 17,520 h, two years
+	Kept           []Kept        // what the audit and ended jobs leave, swept one after the other; nil: none
+	AuditRetention time.Duration // how long that is kept; default 17,520 h, two years
 	AuditEvery     time.Duration // between two looks; default 1 h
 
 	Did   func(action string, n int) // of "lost", "resent", "expired", "files-removed"; nil: nobody counts
@@ -205,4 +205,13 @@ func (s *Sweeper) owned(ctx context.Context, key string) bool {
 	default:
 		return j.Status == export.Running && export.FileKey(j) == key
 	}
+}
+
+// alive reports whether the job may still need what it keeps. When in doubt it does.
+func (s *Sweeper) alive(ctx context.Context, id string) bool {
+	j, err := s.cfg.Table.Get(ctx, id)
+	if err != nil {
+		return fault.KindOf(err) != fault.NotFound
+	}
+	return !j.Status.Final()
 }

@@ -50,26 +50,44 @@ func ticketRetry(int, error, *asynq.Task) time.Duration { return 2 * time.Second
 // newRunTask gives the task of the job's next attempt. Its id is the attempt's,
 // so that sending it again while it waits changes nothing.
 func newRunTask(j export.Job) (*asynq.Task, error) {
-	p := runPayload{Version: payloadVersion, JobID: j.ID, Attempt: j.Attempt + 1}
-	body, err := json.Marshal(p)
-	if err != nil {
-		return nil, fmt.Errorf("encode the task of job %s: %w", j.ID, err)
-	}
-	var headers map[string]string
-	if j.TraceParent != "" {
-		headers = map[string]string{"traceparent": j.TraceParent}
-	}
-	return asynq.NewTaskWithHeaders(TypeRun, body, headers,
-		asynq.TaskID(taskID(j)), asynq.Queue(queueName(j.Queue)), asynq.ProcessAt(j.RunAt), asynq.MaxRetry(asynqRetries), asynq.Timeout(asynqTimeout)), nil
+	return newTask(TypeRun, runPayload{Version: payloadVersion, JobID: j.ID, Attempt: j.Attempt + 1}, j.TraceParent,
+		asynq.TaskID(taskID(j)), asynq.Queue(queueName(j.Queue)), asynq.ProcessAt(j.RunAt))
 }
 
-func readRunTask(t *asynq.Task) (runPayload, error) {
-	var p runPayload
+// payload is what a task of any kind carries.
+type payload interface {
+	version() int
+	complete() bool // it says all that its kind must say
+}
+
+func (p runPayload) version() int   { return p.Version }
+func (p runPayload) complete() bool { return p.JobID != "" && p.Attempt >= 1 }
+
+// traceHeader carries a job's trace to who takes its task.
+const traceHeader = "traceparent"
+
+func newTask(kind string, p payload, traceParent string, options ...asynq.Option) (*asynq.Task, error) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode a task %s: %w", kind, err)
+	}
+	var headers map[string]string
+	if traceParent != "" {
+		headers = map[string]string{traceHeader: traceParent}
+	}
+	return asynq.NewTaskWithHeaders(kind, body, headers, append(options, asynq.MaxRetry(asynqRetries), asynq.Timeout(asynqTimeout))...), nil
+}
+
+// readPayload reads what a task carries, if this release can.
+func readPayload[P payload](t *asynq.Task) (p P, err error) {
 	if err := json.Unmarshal(t.Payload(), &p); err != nil {
 		return p, fmt.Errorf("task %s: the payload is not JSON: %w", t.Type(), err)
 	}
-	if p.Version != payloadVersion || p.JobID == "" || p.Attempt < 1 {
-		return p, fmt.Errorf("task %s: payload version %d is not readable here: this release reads version %d", t.Type(), p.Version, payloadVersion)
+	if p.version() != payloadVersion {
+		return p, fmt.Errorf("task %s: payload version %d is not readable here: this release reads version %d", t.Type(), p.version(), payloadVersion)
+	}
+	if !p.complete() {
+		return p, fmt.Errorf("task %s: the payload lacks the job, the attempt or the segment that it is for", t.Type())
 	}
 	return p, nil
 }

@@ -125,16 +125,20 @@ func (w *Worker) Run(ctx context.Context) error {
 }
 
 func (w *Worker) server(opt asynq.RedisConnOpt, slots int, queues map[string]int) *asynq.Server {
-	return asynq.NewServer(opt, asynq.Config{
-		Concurrency:              slots,
-		Queues:                   queues,
-		TaskCheckInterval:        50 * time.Millisecond, // what a click waits for at most
-		DelayedTaskCheckInterval: time.Second,
-		RetryDelayFunc:           ticketRetry,
-		ShutdownTimeout:          5 * time.Second, // runs have ended by then
-		Logger:                   asynqLog{w.cfg.Logger},
-		LogLevel:                 asynq.WarnLevel,
+	return newServer(opt, w.cfg.Logger, asynq.Config{
+		Concurrency:       slots,
+		Queues:            queues,
+		TaskCheckInterval: 50 * time.Millisecond, // what a click waits for at most
+		RetryDelayFunc:    ticketRetry,
 	})
+}
+
+// newServer gives what takes tasks, with what is the same for all of them.
+func newServer(opt asynq.RedisConnOpt, log *slog.Logger, c asynq.Config) *asynq.Server {
+	c.DelayedTaskCheckInterval = time.Second
+	c.ShutdownTimeout = 5 * time.Second // what the tasks began has ended by then
+	c.Logger, c.LogLevel = asynqLog{log}, asynq.WarnLevel
+	return asynq.NewServer(opt, c)
 }
 
 // beat says that this worker is alive until ctx ends.
@@ -161,7 +165,7 @@ func (w *Worker) beat(ctx context.Context) {
 func (w *Worker) handle(q export.Queue, t *asynq.Task) error {
 	w.running.Add(1)
 	defer w.running.Done()
-	p, err := readRunTask(t)
+	p, err := readPayload[runPayload](t)
 	if err != nil {
 		w.cfg.Logger.Error("a task cannot be read", "error", err)
 		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)

@@ -54,9 +54,15 @@ func (h *house) start(t *testing.T, c WorkerConfig) (stop func()) {
 	if c.Logger == nil {
 		c.Logger = discard()
 	}
+	return runUntilStopped(t, NewWorker(c).Run)
+}
+
+// runUntilStopped runs until stop is called, at the latest at the test's end.
+func runUntilStopped(t *testing.T, run func(context.Context) error) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- NewWorker(c).Run(ctx) }()
+	go func() { ended <- run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -255,7 +261,7 @@ func TestAnAttemptEndsAtItsTimeLimit(t *testing.T) {
 
 func TestATaskOfAnUnknownVersionIsNotRun(t *testing.T) {
 	for _, body := range []string{`{"v":2,"job_id":"a","attempt":1}`, `{"v":1,"attempt":1}`, `{"v":1,"job_id":"a"}`, `no json`} {
-		if _, err := readRunTask(asynq.NewTask(TypeRun, []byte(body))); err == nil {
+		if _, err := readPayload[runPayload](asynq.NewTask(TypeRun, []byte(body))); err == nil {
 			t.Errorf("payload %s was read", body)
 		}
 	}

@@ -42,40 +42,40 @@ type room struct {
 }
 
 // admit gives an error of the kind Full if one more job of so many rows is too much.
-func (l *room) admit(ctx context.Context, j *Jobs, rows int64) error {
-	if l == nil || l.bounds == (export.Bounds{}) {
+func (r *room) admit(ctx context.Context, j *Jobs, rows int64) error {
+	if r == nil || r.bounds == (export.Bounds{}) {
 		return nil
 	}
-	l.mu.Lock()
-	known, age := l.known, l.now().Sub(l.counted)
-	l.mu.Unlock()
-	err := l.bounds.Admit(known, rows)
+	r.mu.Lock()
+	known, age := r.known, r.now().Sub(r.counted)
+	r.mu.Unlock()
+	err := r.bounds.Admit(known, rows)
 	if age > loadAge || err != nil && age > fullLoadAge {
-		begun := l.now()
+		begun := r.now()
 		var countErr error
 		if known, countErr = j.countLoad(ctx); countErr != nil {
 			return countErr
 		}
-		l.mu.Lock()
-		l.known, l.counted = known, begun
-		l.mu.Unlock()
-		err = l.bounds.Admit(known, rows)
+		r.mu.Lock()
+		r.known, r.counted = known, begun
+		r.mu.Unlock()
+		err = r.bounds.Admit(known, rows)
 	}
 	if err == nil {
 		return nil
 	}
-	return fullFault(err, known, l.bounds)
+	return fullFault(err, known, r.bounds)
 }
 
 // add counts a job that has been inserted.
-func (l *room) add(rows int64) {
-	if l == nil {
+func (r *room) add(rows int64) {
+	if r == nil {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.known.Jobs++
-	l.known.Rows += rows
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known.Jobs++
+	r.known.Rows += rows
 }
 
 func fullFault(err error, l export.Load, b export.Bounds) error {

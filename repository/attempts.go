@@ -98,11 +98,17 @@ func (j *Jobs) write(ctx context.Context, doing string, f export.Fence, set map[
 		Updates(set))
 }
 
+// fenced is export.ErrFenced for a write that did not find its one row as it must be.
 func fenced(ctx context.Context, doing string, done *gorm.DB) error {
+	return fencedRows(ctx, doing, done, 1)
+}
+
+// fencedRows is fenced for a write of so many rows.
+func fencedRows(ctx context.Context, doing string, done *gorm.DB, rows int) error {
 	if done.Error != nil {
 		return mapError(ctx, doing, done.Error)
 	}
-	if done.RowsAffected != 1 {
+	if done.RowsAffected != int64(rows) {
 		return fmt.Errorf("%s: %w", doing, export.ErrFenced)
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"rowmill/internal/telemetry"
 )
 
-// countingPool counts every statement that gorm sends, where it leaves for the
-// database: what no ORM layer above can hide.
+// countingPool counts every statement that gorm sends, and begins its span, where it
+// leaves for the database: what no ORM layer above can hide.
 type countingPool struct{ *sql.DB }
 
 func (p countingPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-
 	"rowmill/export"
 )
 
@@ -58,17 +56,7 @@ func (s *Segments) insert(ctx context.Context, f export.Fence, segments []export
 	args = append(args, f.JobID, f.Attempt)
 	done := s.db.gorm.WithContext(ctx).Exec("INSERT INTO export_segments (job_id, attempt, segment, snapshot, worker, done_at)"+
 		" SELECT ?, ?, n.segment, n.snapshot, '', n.done_at FROM ("+row+strings.Repeat(" UNION ALL "+row, len(segments)-1)+") n WHERE "+runs, args...)
-	return fenced(ctx, "plan the segments of a job", only(done, len(segments)))
-}
-
-// only makes of a statement that changed n rows one that changed one.
-func only(done *gorm.DB, n int) *gorm.DB {
-	if done.RowsAffected == int64(n) {
-		done.RowsAffected = 1
-	} else {
-		done.RowsAffected = 0
-	}
-	return done
+	return fencedRows(ctx, "plan the segments of a job", done, len(segments))
 }
 
 // States implements export.SegmentPlans.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -23,7 +21,6 @@ import (
 	"rowmill/internal/config"
 	"rowmill/internal/embedded"
 	"rowmill/internal/metrics"
-	"rowmill/internal/pool"
 	"rowmill/internal/telemetry"
 	"rowmill/jobs"
 	"rowmill/repository"
@@ -59,8 +56,8 @@ type app struct {
 func newApp(ctx context.Context, cfg *config.Config, log *slog.Logger) (*app, error) {
 	debug.SetGCPercent(cfg.GCPercent)
 	a := &app{cfg: cfg, log: log}
-	for _, step := range []func(context.Context) error{a.openTelemetry, a.openStores, a.openQueue, a.openReservations, a.openGateway, a.openAdmin} {
-		if err := step(ctx); err != nil {
+	for _, open := range []func(context.Context) error{a.openTelemetry, a.openStores, a.openQueue, a.openReservations, a.openGateway, a.openAdmin} {
+		if err := open(ctx); err != nil {
 			return nil, errors.Join(err, a.close())
 		}
 	}
@@ -159,9 +156,9 @@ func (a *app) openReservations(ctx context.Context) (err error) {
 			return err
 		}
 		h := reservationhttp.NewServer(reservationhttp.Config{
-			Store: coupon.NewColumns(repository.NewReservations(a.db), prices), Coupons: prices, Token: token, Logger: a.log,
+			Store: coupon.NewColumns(repository.NewReservations(a.db), prices), Coupons: prices, Token: token,
 			Capacity: reservationhttp.Capacity{Pages: a.cfg.APIPages, Snapshots: a.cfg.APISnapshots, Reads: a.cfg.APIReads},
-			Tracer:   a.tracer, Answered: a.metrics.Request, PageStatements: a.metrics.PageStatements, OnShed: a.metrics.Shed,
+			Logger:   a.log, Tracer: a.tracer, Answered: a.metrics.Request, PageStatements: a.metrics.PageStatements, OnShed: a.metrics.Shed,
 		})
 		if a.reservations, err = a.listen(ctx, "reservation API", a.cfg.ReservationsAddr, bounded(h)); err != nil {
 			return err
@@ -196,11 +193,15 @@ func (a *app) openGateway(ctx context.Context) error {
 	}
 	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
 		Pages: pages, Home: board, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
-		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs).Bounded(boundsOf(a.cfg)), Board: a.jobs, Queue: a.queue, Reservations: a.client.Impatient(), Files: a.files, Datasets: []export.Dataset{a.dataset()},
-		Refused: a.metrics.OrderRefused,
-		Audit:   repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db), TrustedProxies: a.cfg.Proxies(),
-		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(), Checks: a.checks(), Logger: a.log, Tracer: a.tracer, Answered: a.metrics.Request,
-		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
+		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs).Bounded(boundsOf(a.cfg)), Board: a.jobs, Queue: a.queue, Files: a.files,
+		Reservations: a.client.Impatient(), Datasets: []export.Dataset{a.dataset()},
+		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db),
+
+		Identity: callers, SignIn: callers, Development: a.cfg.DevelopmentSignIn(),
+		BaseURL: a.cfg.BaseURL, AllowedOrigins: a.cfg.AllowedOrigins, TrustedProxies: a.cfg.Proxies(),
+		SmallRows: a.cfg.SmallRows, Retention: a.cfg.Retention, DefaultTimeZone: a.cfg.TimeZone, DefaultLanguage: a.cfg.Language,
+
+		Checks: a.checks(), Logger: a.log, Tracer: a.tracer, Answered: a.metrics.Request, Refused: a.metrics.OrderRefused,
 	})
 	if err != nil {
 		return err
@@ -254,50 +255,4 @@ func (a *app) run(ctx context.Context) error {
 	err := front.Wait()
 	stopInner()
 	return errors.Join(err, back.Wait(), a.close())
-}
-
-func (a *app) startWorker(ctx context.Context, group *errgroup.Group) error {
-	id := workerID()
-	fetch, encode := pool.NewAdaptive(pool.Limits{Min: a.cfg.FetchMin, Initial: a.cfg.FetchSlots, Max: a.cfg.FetchMax}, a.log), pool.New(a.cfg.Encoders())
-	a.metrics.Pool("fetch", fetch)
-	a.metrics.Pool("encode", encode)
-	runner, err := export.NewRunner(export.Config{
-		Datasets: []export.Dataset{a.dataset()}, Attempts: a.jobs, Files: a.files, RowSets: repository.NewRowSets(a.db), Logger: a.log, Measures: a.jobs,
-		Observer: a.metrics, Fetch: fetch, Encode: encode, Window: a.cfg.Window,
-		Lease: a.cfg.Lease, ReportEvery: a.cfg.ReportEvery, Retention: a.cfg.Retention, Segments: a.segments(id), Now: a.now,
-	})
-	if err != nil {
-		return err
-	}
-	worker := jobs.NewWorker(jobs.WorkerConfig{
-		RedisURL: a.redisURL, Claims: a.jobs, Attempts: jobs.EndAttempts(a.jobs, runner, a.log), Runner: runner, Queue: a.queue, Logger: a.log, Permissions: a.holds, ID: id,
-		SmallSlots: a.cfg.SmallSlots, SharedSlots: a.cfg.SharedSlots, JobTimeout: a.cfg.JobTimeout, MaxFailures: a.cfg.MaxFailures, Now: a.now,
-		Tracer: a.tracer, Ended: a.metrics.JobEnded,
-	})
-	a.worker.Store(worker)
-	sweeper := jobs.NewSweeper(jobs.SweeperConfig{
-		Table: a.jobs, Backlog: a.jobs, Ender: jobs.EndJobs(a.jobs, runner, a.log), Files: a.files, Queue: a.queue, Logger: a.log, Every: a.cfg.SweepEvery, MaxFailures: a.cfg.MaxFailures,
-		FilesEvery: a.cfg.FilesEvery, FilesAge: a.cfg.FilesAge, Now: a.now,
-		Audit: []jobs.Kept{a.metrics.Retained("audit-events", repository.NewAudit(a.db)), a.metrics.Retained("row-sets", repository.NewRowSets(a.db)),
-			a.metrics.Retained("segments", repository.NewSegments(a.db))}, AuditRetention: a.cfg.AuditRetention,
-		Did: a.metrics.Swept, Ended: a.metrics.JobEnded,
-	})
-	segments := jobs.NewSegmentWorker(jobs.SegmentWorkerConfig{RedisURL: a.redisURL, Maker: runner, Logger: a.log, Slots: a.cfg.SegmentSlots})
-	group.Go(func() error {
-		if !a.awaitSchema(ctx) {
-			return nil
-		}
-		group.Go(func() error { return sweeper.Run(ctx) })
-		group.Go(func() error { return segments.Run(ctx) })
-		return worker.Run(ctx)
-	})
-	return nil
-}
-
-func workerID() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "worker"
-	}
-	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }

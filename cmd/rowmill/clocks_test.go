@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -32,15 +31,7 @@ func (h *house) clockedWorker(t *testing.T, wrong time.Duration) {
 		t.Fatal(err)
 	}
 	a.now = func() time.Time { return time.Now().Add(wrong) }
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- a.run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	runUntilCleanup(t, a)
 }
 
 // Two workers whose clocks are further apart than a lease: the one that is ahead

@@ -10,14 +10,14 @@ import (
 // couponPrices wires the coupon prices. Without a Redis each question is refused, and
 // everything else works.
 func (a *app) couponPrices() (*coupon.Service, error) {
-	store := repository.NewCoupons(a.db)
-	if a.redisURL == "" {
-		return coupon.NewService(coupon.Config{Store: store, Logger: a.log}), nil
+	cfg := coupon.Config{Store: repository.NewCoupons(a.db), Logger: a.log}
+	if a.redisURL != "" {
+		client, err := jobs.OpenRedis(a.redisURL, a.cfg.CouponTimeout)
+		if err != nil {
+			return nil, err
+		}
+		a.onClose(client.Close)
+		cfg.Copies = couponredis.New(client, a.cfg.CouponTimeout)
 	}
-	client, err := jobs.OpenRedis(a.redisURL, a.cfg.CouponTimeout)
-	if err != nil {
-		return nil, err
-	}
-	a.onClose(client.Close)
-	return coupon.NewService(coupon.Config{Store: store, Copies: couponredis.New(client, a.cfg.CouponTimeout), Logger: a.log}), nil
+	return coupon.NewService(cfg), nil
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -223,19 +222,7 @@ func TestOrdersOfManyUsersAreExportedInTurns(t *testing.T) {
 
 func orderAs(t *testing.T, a *app, token, body string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.gateway.url()+"/api/v1/exports", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := resp.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode
+	return statusAs(t, a, token, http.MethodPost, "/api/v1/exports", body)
 }
 
 // startWorkers runs processes' worth of workers beside the app, until the test ends.

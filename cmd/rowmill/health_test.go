@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 
@@ -25,15 +24,7 @@ func TestHealthNamesTheSchemaUntilItIsMigrated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- a.run(ctx) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
+	runUntilCleanup(t, a)
 
 	admin := "--admin-addr=" + a.admin.ln.Addr().String()
 	_, stderr := rowmill(t.Context(), t, 1, "health", admin)

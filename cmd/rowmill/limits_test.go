@@ -267,20 +267,7 @@ func TestALesserTokenEndsTheJobsThatNeededMore(t *testing.T) {
 	as := func(role, method, path, body string) int {
 		t.Helper()
 		token := issuer.Token(t, map[string]any{"iss": issuer.URL(), "aud": "api", "sub": "kim", "roles": role, "exp": time.Now().Add(time.Hour).Unix()})
-		req, err := http.NewRequestWithContext(t.Context(), method, a.gateway.url()+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := resp.Body.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode
+		return statusAs(t, a, token, method, path, body)
 	}
 	const list = "/api/v1/reservations?_end=1"
 	orders := []string{
@@ -308,4 +295,23 @@ func TestALesserTokenEndsTheJobsThatNeededMore(t *testing.T) {
 	if got := as("operator", "POST", "/api/v1/exports", orders[0]); got != http.StatusAccepted {
 		t.Errorf("an order with the permission back: %d", got)
 	}
+}
+
+// statusAs calls the gateway with a token and gives the answer's status.
+func statusAs(t *testing.T, a *app, token, method, path, body string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, a.gateway.url()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode
 }

@@ -57,6 +57,16 @@ func boot(t *testing.T, rows int, change func(*config.Config)) (*app, *exportcli
 			t.Fatal(errors.Join(err, a.close()))
 		}
 	}
+	runUntilCleanup(t, a)
+	if a.gateway == nil {
+		return a, nil
+	}
+	return a, exportclient.New(a.gateway.url(), testToken)
+}
+
+// runUntilCleanup lets the app work until the test ends.
+func runUntilCleanup(t *testing.T, a *app) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.run(ctx) }()
@@ -66,10 +76,6 @@ func boot(t *testing.T, rows int, change func(*config.Config)) (*app, *exportcli
 			t.Error(err)
 		}
 	})
-	if a.gateway == nil {
-		return a, nil
-	}
-	return a, exportclient.New(a.gateway.url(), testToken)
 }
 
 // download gives the records of a job's CSV file, its header cut off.

@@ -25,6 +25,13 @@ func smallHouse(t *testing.T) (*house, *gate) {
 	h := newHouse(t)
 	h.tool(t, "import", "synthetic", "--rows=60")
 	h.serve(t)
+	h.env = append(h.env, "ROWMILL_PAGE_SIZE=10", "ROWMILL_FETCH_SLOTS=1", "ROWMILL_FETCH_MAX=1", "ROWMILL_REPORT_EVERY=100ms")
+	return h, h.gated(t)
+}
+
+// gated puts a gate between the workers to come and the reservation API.
+func (h *house) gated(t *testing.T) *gate {
+	t.Helper()
 	target, err := url.Parse(h.apiURL)
 	if err != nil {
 		t.Fatal(err)
@@ -35,8 +42,7 @@ func smallHouse(t *testing.T) (*house, *gate) {
 	g.target.Store(target)
 	t.Cleanup(g.release) // the server ends when its requests have
 	h.apiURL = g.URL
-	h.env = append(h.env, "ROWMILL_PAGE_SIZE=10", "ROWMILL_FETCH_SLOTS=1", "ROWMILL_FETCH_MAX=1", "ROWMILL_REPORT_EVERY=100ms")
-	return h, g
+	return g
 }
 
 // until waits for what a test waits for, and fails when it does not come.

@@ -31,22 +31,6 @@ func bigHouse(t *testing.T) *house {
 	return h
 }
 
-// gated puts a gate between the workers to come and the reservation API.
-func (h *house) gated(t *testing.T) *gate {
-	t.Helper()
-	target, err := url.Parse(h.apiURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &gate{opened: make(chan struct{})}
-	close(g.opened)
-	g.between = newBetween(t, g.wait, math.MaxInt64)
-	g.target.Store(target)
-	t.Cleanup(g.release) // the server ends when its requests have
-	h.apiURL = g.URL
-	return g
-}
-
 // kept gives what lies in the store of the job's attempt besides its file.
 func (h *house) kept(t *testing.T, id string) (keys []string) {
 	t.Helper()

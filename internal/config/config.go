@@ -82,7 +82,7 @@ type Config struct {
 	APITimeout   time.Duration `name:"api-timeout" env:"ROWMILL_API_TIMEOUT" default:"30s" help:"Limit of one call of the reservation API."`
 	APIPages     int           `name:"api-max-pages" env:"ROWMILL_API_MAX_PAGES" default:"64" help:"Pages that the reservation API reads at once; more wait or are turned away."`
 	APISnapshots int           `name:"api-max-snapshots" env:"ROWMILL_API_MAX_SNAPSHOTS" default:"16" help:"Snapshots that the reservation API streams at once."`
-	APIReads     int           `name:"api-max-reads" env:"ROWMILL_API_MAX_READS" default:"64" help:"Lists, counts and single rows that the reservation API reads at once."`
+	APIReads     int           `name:"api-max-reads" env:"ROWMILL_API_MAX_READS" default:"64" help:"Lists, counts, single rows and questions for coupon prices that the reservation API answers at once."`
 	SQLConns     int           `name:"sql-conns" env:"ROWMILL_SQL_CONNS" default:"16" help:"Most connections to the SQL database."`
 	HomeL1TTL    time.Duration `name:"home-l1-ttl" env:"ROWMILL_HOME_L1_TTL" default:"5s" help:"How long a gateway's own copy of the home board is fresh; what is free is never a copy."`
 	HomeL2TTL    time.Duration `name:"home-l2-ttl" env:"ROWMILL_HOME_L2_TTL" default:"60s" help:"How long the copy of the home board in Redis is fresh."`

@@ -49,8 +49,8 @@ func (m *Metrics) Request(operation string, status int, took time.Duration) {
 // Shed counts a request that the reservation API turned away, by its class.
 func (m *Metrics) Shed(class string) { m.shed.add(1, class) }
 
-// SegmentEnded counts the end of a part of a large job.
-func (m *Metrics) SegmentEnded(outcome string) { m.segments.add(1, outcome) }
+// Segment counts what became of a segment of a big job.
+func (m *Metrics) Segment(o export.SegmentOutcome) { m.segments.add(1, string(o)) }
 
 // OrderRefused counts an order that was not taken.
 func (m *Metrics) OrderRefused(reason string) { m.refused.add(1, reason) }

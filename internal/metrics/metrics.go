@@ -34,7 +34,7 @@ type Metrics struct {
 	refused     *counter
 	cache       *counter
 	pools       *pools
-	scrapeQuiet *slog.Logger
+	errorLogger *slog.Logger
 }
 
 // Buckets, each from what is usual to what is a fault.
@@ -56,7 +56,7 @@ var (
 
 // New returns the metrics of a process of the version.
 func New(version string, log *slog.Logger) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), scrapeQuiet: log,
+	m := &Metrics{registry: prometheus.NewRegistry(), errorLogger: log,
 		ended:      newCounter("jobs_ended_total", "Attempts of export jobs that have ended, by how and by the code of the failure.", "outcome", "code"),
 		rows:       prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rows_written_total", Help: "Rows written into files, those of attempts that failed later too."}),
 		phases:     newHistogram("phase_seconds", "What a phase of an attempt took that has done its work.", phaseBuckets, "phase"),
@@ -68,7 +68,7 @@ func New(version string, log *slog.Logger) *Metrics {
 		retained:   newCounter("retention_removed_total", "Entries removed because they were older than they are kept.", "kind"),
 		requests:   newHistogram("http_request_seconds", "What a request took, by operation. Event streams are not in it.", requestBuckets, "operation", "status"),
 		shed:       newCounter("api_shed_total", "Requests that the reservation API turned away because it was busy.", "class"),
-		segments:   newCounter("segments_total", "Parts of large jobs that have ended.", "outcome"),
+		segments:   newCounter("segments_total", "Segments of big jobs, by what became of them.", "outcome"),
 		refused:    newCounter("orders_refused_total", "Orders for exports that were not taken.", "reason"),
 		cache:      newCounter("cache_events_total", "What happened in the home board's cache: hits and misses of its two tiers, loads, waits, invalidations, failures of Redis.", "event"),
 		pools:      &pools{},
@@ -91,6 +91,6 @@ func New(version string, log *slog.Logger) *Metrics {
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError,
-		ErrorLog:      slog.NewLogLogger(m.scrapeQuiet.Handler(), slog.LevelWarn),
+		ErrorLog:      slog.NewLogLogger(m.errorLogger.Handler(), slog.LevelWarn),
 	})
 }

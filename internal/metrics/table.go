@@ -33,7 +33,7 @@ type Check = func(ctx context.Context) error
 // says of each source, the table being "sql", whether it answers.
 func (m *Metrics) Watch(t Table, others map[string]Check) {
 	m.registry.MustRegister(&tableCollector{table: t, others: others, now: time.Now, failed: func(source string, err error) {
-		m.scrapeQuiet.Warn("a source could not be read for the metrics", "source", source, "error", err)
+		m.errorLogger.Warn("a source could not be read for the metrics", "source", source, "error", err)
 	}})
 }
 

@@ -23,12 +23,13 @@ const AlwaysSampled = "rowmill.always_sampled"
 // Kind is which side of a call a span is of.
 type Kind int
 
+// Kinds of spans, as OpenTelemetry has them.
 const (
-	Internal Kind = iota
-	ServerSide
-	ClientSide
-	Producer
-	Consumer
+	Internal   Kind = iota // within the process
+	ServerSide             // of a call that is answered
+	ClientSide             // of a call that is made
+	Producer               // of a message that is sent
+	Consumer               // of a message that is worked on
 )
 
 var spanKinds = map[Kind]trace.SpanKind{

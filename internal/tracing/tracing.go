@@ -34,8 +34,8 @@ type Config struct {
 // flushTimeout is how long the end of the process waits for a collector.
 const flushTimeout = 3 * time.Second
 
-// On reports whether the environment names a collector.
-func On() bool {
+// collectorNamed reports whether the environment names a collector.
+func collectorNamed() bool {
 	at := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
 	return at != "" && !strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true")
 }
@@ -45,11 +45,11 @@ func On() bool {
 // hands traces on and records nothing. Nothing waits for the collector: what it
 // does not take in time is dropped.
 func Open(ctx context.Context, c Config) (*telemetry.Tracer, func() error, error) {
-	if !On() {
+	if !collectorNamed() {
 		return nil, func() error { return nil }, nil
 	}
-	quiet := &reporter{log: c.Logger}
-	otel.SetErrorHandler(quiet) // the SDK has one for the process, which else prints
+	errs := &errorLog{log: c.Logger}
+	otel.SetErrorHandler(errs) // the SDK has one for the process, which else prints
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("send traces by OTLP: %w", err)
@@ -63,7 +63,7 @@ func Open(ctx context.Context, c Config) (*telemetry.Tracer, func() error, error
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout) // the process's own has ended by then
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
-			quiet.Handle(err) // traces that are lost fail nothing
+			errs.Handle(err) // traces that are lost fail nothing
 		}
 		return nil
 	}
@@ -99,19 +99,19 @@ func (s exportsFirst) ShouldSample(p sdktrace.SamplingParameters) sdktrace.Sampl
 
 func (s exportsFirst) Description() string { return "exports, else " + s.others.Description() }
 
-// reporter logs the SDK's errors, at most one a minute: a collector that is away
+// errorLog logs the SDK's errors, at most one a minute: a collector that is away
 // fails every few seconds.
-type reporter struct {
+type errorLog struct {
 	log  *slog.Logger
 	mu   sync.Mutex
 	next time.Time
 }
 
-func (r *reporter) Handle(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now := time.Now(); now.After(r.next) {
-		r.next = now.Add(time.Minute)
-		r.log.Warn("traces are lost: the collector does not take them", "error", err)
+func (l *errorLog) Handle(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); now.After(l.next) {
+		l.next = now.Add(time.Minute)
+		l.log.Warn("traces are lost: the collector does not take them", "error", err)
 	}
 }

@@ -176,7 +176,7 @@ func TestASilentCollectorHoldsNobodyUp(t *testing.T) {
 func TestACollectorThatIsAwayIsLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		r := &reporter{log: slog.New(slog.NewTextHandler(&log, nil))}
+		r := &errorLog{log: slog.New(slog.NewTextHandler(&log, nil))}
 		for range 30 {
 			r.Handle(errors.New("refused"))
 			time.Sleep(5 * time.Second)

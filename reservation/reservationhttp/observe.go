@@ -60,8 +60,8 @@ func outcomeOf(ctx context.Context, err error) string {
 
 // hooks are those who count a server's answers; each may be nil.
 type hooks struct {
-	answer     func(operation string, status int, took time.Duration)
-	statements func(n int64)
+	onAnswer func(operation string, status int, took time.Duration)
+	onPage   func(statements int64)
 }
 
 // enter goes on with the caller's trace. Probes have no span.
@@ -83,11 +83,11 @@ func (s *server) answered(c echo.Context, span *telemetry.Span, statements int64
 		span.Fail(http.StatusText(status))
 	}
 	span.End(nil)
-	if s.answer != nil && call != "" {
-		s.answer("reservations-"+call, status, took)
+	if s.onAnswer != nil && call != "" {
+		s.onAnswer("reservations-"+call, status, took)
 	}
-	if s.statements != nil && call == "batch" && status == http.StatusOK {
-		s.statements(statements)
+	if s.onPage != nil && call == "batch" && status == http.StatusOK {
+		s.onPage(statements)
 	}
 }
 

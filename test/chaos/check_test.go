@@ -157,8 +157,8 @@ func (c *campaign) tasks(count func(*asynq.QueueInfo) int) error {
 	i := asynq.NewInspectorFromRedisClient(c.keys)
 	queues, err := i.Queues()
 	for _, name := range queues {
-		q, of := i.GetQueueInfo(name)
-		if err = errors.Join(err, of); of == nil && count(q) > 0 {
+		q, infoErr := i.GetQueueInfo(name)
+		if err = errors.Join(err, infoErr); infoErr == nil && count(q) > 0 {
 			err = errors.Join(err, fmt.Errorf("%s has %d tasks pending, %d active, %d scheduled, %d to be tried again, %d archived", name, q.Pending, q.Active, q.Scheduled, q.Retry, q.Archived))
 		}
 	}
@@ -167,8 +167,8 @@ func (c *campaign) tasks(count func(*asynq.QueueInfo) int) error {
 
 func (c *campaign) noTemporaries(context.Context) (err error) {
 	for name, m := range c.members {
-		left, of := os.ReadDir(m.tmp)
-		if err = errors.Join(err, of); len(left) > 0 {
+		left, readErr := os.ReadDir(m.tmp)
+		if err = errors.Join(err, readErr); len(left) > 0 {
 			err = errors.Join(err, fmt.Errorf("%s left %v in its directory for temporary files", name, left))
 		}
 	}
@@ -184,7 +184,7 @@ func (c *campaign) end(t *testing.T) {
 		if err := m.process.Stop(); err != nil {
 			c.found.add(t, "%s: %v", m.name, err)
 		} else if code := m.process.ExitCode(); code != 0 {
-			c.found.add(t, "%s, asked to end, exits with %d: %s", m.name, code, tail(m.process.Log(), 10))
+			c.found.add(t, "%s, asked to end, exits with %d: %s", m.name, code, tail(m.process.Log(), logTail))
 		}
 	}
 	err := until(ctx, func() error {
@@ -192,11 +192,11 @@ func (c *campaign) end(t *testing.T) {
 		if err == nil && len(sessions) > 0 {
 			err = fmt.Errorf("MariaDB has %q", sessions)
 		}
-		clients, of := c.keys.ClientList(ctx).Result()
-		if n := strings.Count(strings.TrimSpace(clients), "\n") + 1; of == nil && n > c.ownClients() {
-			of = fmt.Errorf("Redis has %d clients, of which %d are the test's:\n%s", n, c.ownClients(), clients)
+		clients, listErr := c.keys.ClientList(ctx).Result()
+		if n := strings.Count(strings.TrimSpace(clients), "\n") + 1; listErr == nil && n > c.ownClients() {
+			listErr = fmt.Errorf("Redis has %d clients, of which %d are the test's:\n%s", n, c.ownClients(), clients)
 		}
-		return errors.Join(err, of, c.noTemporaries(ctx))
+		return errors.Join(err, listErr, c.noTemporaries(ctx))
 	})
 	if err != nil {
 		c.found.add(t, "after all processes have ended: %v", err)

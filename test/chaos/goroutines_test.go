@@ -19,6 +19,9 @@ type goroutines struct{ all, own int }
 
 var goroutineGroup = regexp.MustCompile(`(?m)^(\d+) @`)
 
+// unkept leaves no idle connection, which would be a goroutine on both its ends.
+var unkept = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 func goroutinesOf(ctx context.Context, m *member) (n goroutines, err error) {
 	addr, err := m.process.Addr(ctx, "admin")
 	if err != nil {
@@ -28,7 +31,7 @@ func goroutinesOf(ctx context.Context, m *member) (n goroutines, err error) {
 	if err != nil {
 		return n, err
 	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	resp, err := unkept.Do(req)
 	if err != nil {
 		return n, err
 	}
@@ -80,9 +83,9 @@ func (c *campaign) noGoroutines(ctx context.Context) (err error) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		n, of := goroutinesOf(ctx, m)
+		n, countErr := goroutinesOf(ctx, m)
 		cancel()
-		if err = errors.Join(err, of); n.own > idle.own || n.all > idle.all+moreConnections {
+		if err = errors.Join(err, countErr); n.own > idle.own || n.all > idle.all+moreConnections {
 			err = errors.Join(err, fmt.Errorf("%s has %d goroutines, %d of them its own; idle it had %d and %d", name, n.all, n.own, idle.all, idle.own))
 		}
 	}

@@ -208,7 +208,7 @@ func tail(text string, lines int) string {
 func (m *member) apply(ctx context.Context, f fault) (lift func(context.Context) error, err error) {
 	select {
 	case <-m.process.Exited():
-		return nil, fmt.Errorf("%s had ended by itself: %s", m.name, tail(m.process.Log(), 20))
+		return nil, fmt.Errorf("%s had ended by itself: %s", m.name, tail(m.process.Log(), logTail))
 	default:
 	}
 	switch f.Kind {

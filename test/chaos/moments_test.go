@@ -48,6 +48,25 @@ func (c *campaign) ended(ctx context.Context, t *testing.T, orders ...*ordered) 
 	}
 }
 
+// submit orders at the first gateway.
+func (c *campaign) submit(ctx context.Context, t *testing.T, o *ordered) {
+	t.Helper()
+	var err error
+	o.job, err = c.client(0).Submit(ctx, o.shape.orderOf(o.key), o.key)
+	must(t, err)
+}
+
+// submitAgain orders at the other gateway, as a client does that had no answer, and
+// must get the job that the first order has made.
+func (c *campaign) submitAgain(ctx context.Context, t *testing.T, o *ordered, id string) {
+	t.Helper()
+	var err error
+	o.job, err = c.client(1).Submit(ctx, o.shape.orderOf(o.key), o.key)
+	if err != nil || o.job.ID != id {
+		t.Errorf("asked again, the order is job %s, %v; it was %s", o.job.ID, err, id)
+	}
+}
+
 // stored waits until the order's job is in the table and gives its id.
 func (c *campaign) stored(ctx context.Context, t *testing.T, o *ordered) (id string) {
 	t.Helper()
@@ -104,11 +123,7 @@ func TestAGatewayKilledBetweenStoringAnOrderAndSendingIt(t *testing.T) {
 	for _, name := range []string{"gateway-1", "worker-1", "worker-2"} {
 		must(t, c.members[name].start(ctx))
 	}
-	var err error
-	o.job, err = c.client(1).Submit(ctx, o.shape.orderOf(o.key), o.key) // as its client does that had no answer
-	if err != nil || o.job.ID != id {
-		t.Errorf("asked again, the order is job %s, %v; it was %s", o.job.ID, err, id)
-	}
+	c.submitAgain(ctx, t, o, id)
 	c.ended(ctx, t, o)
 }
 
@@ -132,11 +147,7 @@ func TestAnOrderWhoseConnectionIsCutBeforeItsAnswerIsOneJob(t *testing.T) {
 		t.Errorf("the client got %v: nothing is shown", err)
 	}
 	lift()
-	var err error
-	o.job, err = c.client(1).Submit(ctx, o.shape.orderOf(o.key), o.key)
-	if err != nil || o.job.ID != id {
-		t.Errorf("asked again, the order is job %s, %v; it was %s", o.job.ID, err, id)
-	}
+	c.submitAgain(ctx, t, o, id)
 	c.ended(ctx, t, o)
 }
 
@@ -151,9 +162,7 @@ func TestSQLGoesWhileAnExportRunsAndComesBack(t *testing.T) {
 			defer cancel()
 			slowly := c.put(ctx, t, "worker→reservations", latency, 50)
 			o := &ordered{key: "sql-away", shape: shapes[0]}
-			var err error
-			o.job, err = c.client(0).Submit(ctx, o.shape.orderOf(o.key), o.key)
-			must(t, err)
+			c.submit(ctx, t, o)
 			c.running(ctx, t, o.job.ID)
 			back := c.put(ctx, t, "sql", k, 0)
 			gone := time.Now()
@@ -181,7 +190,7 @@ func (c *campaign) ask(ctx context.Context, t *testing.T, path string, order boo
 	must(t, err)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	resp, err := unkept.Do(req)
 	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	return resp.StatusCode, resp.Header.Get("Retry-After")
@@ -195,15 +204,10 @@ func TestRedisGoesWhileAnExportRunsAndComesBackEmpty(t *testing.T) {
 	defer cancel()
 	slowly := c.put(ctx, t, "worker→reservations", latency, 50)
 	orders := []*ordered{{key: "running", shape: shapes[0]}, {key: "taken-meanwhile", shape: shapes[2]}}
-	submit := func(o *ordered) {
-		var err error
-		o.job, err = c.client(0).Submit(ctx, o.shape.orderOf(o.key), o.key)
-		must(t, err)
-	}
-	submit(orders[0])
+	c.submit(ctx, t, orders[0])
 	c.running(ctx, t, orders[0].job.ID)
 	back := c.put(ctx, t, "redis", redisRestarted, 0)
-	submit(orders[1])
+	c.submit(ctx, t, orders[1])
 	if status, _ := c.ask(ctx, t, "/readyz", false); status != http.StatusServiceUnavailable {
 		t.Errorf("/readyz answers %d without Redis", status)
 	}

@@ -267,7 +267,7 @@ func (c *campaign) revive(ctx context.Context, t *testing.T) {
 	for name, m := range c.members {
 		select {
 		case <-m.process.Exited():
-			c.found.add(t, "%s has ended by itself with %d: %s", name, m.process.ExitCode(), tail(m.process.Log(), 20))
+			c.found.add(t, "%s has ended by itself with %d: %s", name, m.process.ExitCode(), tail(m.process.Log(), logTail))
 			if err := m.start(ctx); err != nil {
 				t.Error(err)
 			}

@@ -16,9 +16,7 @@ func TestAWorkerKilledBetweenTakingATaskAndClaimingItsJob(t *testing.T) {
 	must(t, c.members["worker-2"].process.Stop())
 	lift := c.put(ctx, t, "worker→sql", unheard, 0)
 	o := &ordered{key: "unclaimed", shape: shapes[0]}
-	var err error
-	o.job, err = c.client(0).Submit(ctx, o.shape.orderOf(o.key), o.key)
-	must(t, err)
+	c.submit(ctx, t, o)
 	must(t, until(ctx, func() error {
 		if n, err := c.keys.LLen(ctx, "asynq:{rowmill:large}:active").Result(); err != nil || n != 1 {
 			return fmt.Errorf("%d tasks are taken: %w", n, err)

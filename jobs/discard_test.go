@@ -14,66 +14,61 @@ import (
 	"rowmill/internal/fault"
 )
 
-// keeper notes the jobs whose segments were discarded.
-type keeper struct {
+// discarder notes the jobs whose segments were discarded.
+type discarder struct {
 	mu   sync.Mutex
 	jobs []string
 	err  error
 }
 
-func (k *keeper) DiscardSegments(_ context.Context, id string) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.jobs = append(k.jobs, id)
-	return k.err
+func (d *discarder) DiscardSegments(_ context.Context, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.jobs = append(d.jobs, id)
+	return d.err
 }
 
-func (k *keeper) discarded() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return slices.Clone(k.jobs)
+func (d *discarder) discarded() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.jobs)
 }
 
 // Only the attempt that fails its job removes what it has kept.
 func TestAFailedJobKeepsNothing(t *testing.T) {
 	running := job("a", export.QueueLarge)
 	running.Status, running.Attempt = export.Running, 2
-	for name, fail := range map[string]func(*board, *keeper) error{
-		"worker": func(b *board, k *keeper) error {
-			return EndAttempts(b, k, discard()).Fail(t.Context(), export.Fence{JobID: "a", Attempt: 2}, export.Failure{})
+	for name, fail := range map[string]func(*board, *discarder) error{
+		"worker": func(b *board, d *discarder) error {
+			return DiscardingAttempts(b, d, discard()).Fail(t.Context(), export.Fence{JobID: "a", Attempt: 2}, export.Failure{})
 		},
-		"sweeper": func(b *board, k *keeper) error {
-			return EndJobs(b, k, discard()).Fail(t.Context(), export.Fence{JobID: "a", Attempt: 2}, export.Failure{})
+		"sweeper": func(b *board, d *discarder) error {
+			return DiscardingEnder(b, d, discard()).Fail(t.Context(), export.Fence{JobID: "a", Attempt: 2}, export.Failure{})
 		},
 	} {
-		k := &keeper{err: errors.New("the store does not answer")} // it is left to the sweep of the files
+		d := &discarder{err: errors.New("the store does not answer")} // it is left to the sweep of the files
 		b := newBoard(running)
-		if err := fail(b, k); err != nil || !cmp.Equal(k.discarded(), []string{"a"}) {
-			t.Errorf("%s: %v, discarded %v", name, err, k.discarded())
+		if err := fail(b, d); err != nil || !cmp.Equal(d.discarded(), []string{"a"}) {
+			t.Errorf("%s: %v, discarded %v", name, err, d.discarded())
 		}
-		if err := fail(b, k); !errors.Is(err, export.ErrFenced) || len(k.discarded()) != 1 {
-			t.Errorf("%s, fenced: %v, discarded %v", name, err, k.discarded())
+		if err := fail(b, d); !errors.Is(err, export.ErrFenced) || len(d.discarded()) != 1 {
+			t.Errorf("%s, fenced: %v, discarded %v", name, err, d.discarded())
 		}
 	}
 }
 
 func TestAJobThatIsGivenUpKeepsNothing(t *testing.T) {
 	h := newHouse(t, job("a", export.QueueSmall))
-	k := &keeper{}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	w := NewWorker(WorkerConfig{RedisURL: h.url, Claims: h.board, Attempts: EndAttempts(h.board, k, discard()), Queue: h.queue, ID: "w-1", Logger: discard(), MaxFailures: 2,
+	d := &discarder{}
+	w := NewWorker(WorkerConfig{RedisURL: h.url, Claims: h.board, Attempts: DiscardingAttempts(h.board, d, discard()), Queue: h.queue, ID: "w-1", Logger: discard(), MaxFailures: 2,
 		Runner: runner(func(context.Context, export.Job) error {
 			return fault.New(fault.Unavailable, "The API does not answer.")
 		})})
-	go func() { ended <- w.Run(ctx) }()
+	stop := runUntilStopped(t, w.Run)
 	h.enqueue(t, h.board.get("a"))
 	h.board.await(t, "a", status(export.Failed))
-	cancel()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a"}, k.discarded()); diff != "" { // not after the first attempt
+	stop()
+	if diff := cmp.Diff([]string{"a"}, d.discarded()); diff != "" { // not after the first attempt
 		t.Errorf("discarded (-want +got):\n%s", diff)
 	}
 }
