@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -72,6 +71,20 @@ var (
 	homeDay    = homeFirst.AddDate(0, 0, 9)
 	homeMoment = homeDay.Add(12 * time.Hour)
 )
+
+// homeDays is how many days the inventories have: more than an import's, so that the
+// first rung reads the 2.5 MB of the story.
+const homeDays = 68
+
+// moreDays repeats the days of a board from its first on.
+func moreDays(board *ingest.Home) {
+	for _, i := range board.Inventories {
+		i.Day = i.Day.AddDate(0, 0, ingest.InventoryDays)
+		if i.Day.Before(homeFirst.AddDate(0, 0, homeDays)) {
+			board.Inventories = append(board.Inventories, i)
+		}
+	}
+}
 
 // homeBench is an open database with a board, and what has to be answered.
 type homeBench struct {
@@ -141,22 +154,32 @@ func (b *homeBench) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch err := repository.NewLoader(b.db.repo).LoadHome(ctx, board); {
-	case err == nil:
-		if err := b.db.indexUnits(ctx); err != nil {
-			return err
-		}
-	case fault.KindOf(err) != fault.Conflict: // a former bench has made it
+	moreDays(&board)
+	err = repository.NewLoader(b.db.repo).LoadHome(ctx, board)
+	if err != nil && fault.KindOf(err) != fault.Conflict { // which is a former bench's board
+		return err
+	}
+	if err := b.db.indexUnits(ctx); err != nil {
 		return err
 	}
 	b.want, err = answerOf(plainBoard(board, known.Products, homeMoment, homeDay))
 	return err
 }
 
-// indexUnits gives the slow rungs the index that the product has no need of: they are
-// to be slow by what they ask, and not by how the tables are made.
+// indexUnits gives the slow rungs an index that the product has no need of: they are to
+// be slow by what they ask, and not by how the tables are made.
 func (d *database) indexUnits(ctx context.Context) error {
-	if _, err := d.raw.ExecContext(ctx, "CREATE INDEX rowmill_bench_inventories_by_unit ON inventories (product_unit_id, day, available)"); err != nil {
+	const index = "rowmill_bench_inventories_by_unit"
+	if !d.mine { // which is always new
+		var columns int
+		if err := d.raw.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = ?", index).Scan(&columns); err != nil {
+			return fmt.Errorf("look for the index of a former bench: %w", err)
+		}
+		if columns > 0 {
+			return nil
+		}
+	}
+	if _, err := d.raw.ExecContext(ctx, "CREATE INDEX "+index+" ON inventories (product_unit_id, day, available)"); err != nil {
 		return fmt.Errorf("index the inventories: %w", err)
 	}
 	return nil
@@ -302,7 +325,7 @@ func (b *homeBench) newReport() HomeReport {
 
 // times gives how many times more b is than a; 0 if that is not known.
 func times(a, b float64) float64 {
-	if a == 0 || math.IsNaN(a) {
+	if a == 0 {
 		return 0
 	}
 	return b / a

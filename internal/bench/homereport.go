@@ -85,7 +85,10 @@ func (r *HomeReport) printCosts(p *printer) {
 	p.line("| rung | one answer after the other | statements | kB from the database | less | ms | CPU ms | of the database, ms |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, s := range r.Ladder {
 		theirs := "unknown"
-		if r.ServerCPU {
+		switch {
+		case r.Database == "sqlite":
+			theirs = "within"
+		case r.ServerCPU:
 			theirs = fmt.Sprintf("%.2f", s.ServerMillis)
 		}
 		p.line("| %d | %s | %d | %.1f | %.1f %% | %.2f | %.2f | %s |\n", s.Rung, s.Name, s.Next.Statements, float64(s.Next.Bytes)/1000, s.BytesSaved*100, s.AloneMillis, s.CPUMillis, theirs)
@@ -96,11 +99,10 @@ func (r *HomeReport) printLoad(p *printer) {
 	p.line("| rung | under load, steps of %g s | p50/p95 ms at %d a second | held, a second | × the first | p95 ms there | not right in all steps: wrong, fallback, failed | not held |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
 		r.StepSeconds, r.Ladder[0].Steady.Asked)
 	for _, s := range r.Ladder {
-		var all LoadStep
-		next := LoadStep{}
+		var all, next LoadStep // next: the lowest rate above the held one
 		for _, step := range s.Steps {
 			all.Wrong, all.Fallback, all.Failed = all.Wrong+step.Wrong, all.Fallback+step.Fallback, all.Failed+step.Failed
-			if !step.Held && (next.Asked == 0 || step.Asked < next.Asked) {
+			if step.Asked > s.Held.Asked && (next.Asked == 0 || step.Asked < next.Asked) {
 				next = step
 			}
 		}

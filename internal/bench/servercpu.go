@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +20,11 @@ const clockTick = 10 * time.Millisecond
 
 // findServer gives the process of the MySQL server; nil if it cannot be known.
 func (d *database) findServer(ctx context.Context) *serverProcess {
-	var file string
-	if d.mine || d.raw.QueryRowContext(ctx, "SELECT @@pid_file").Scan(&file) != nil {
+	var host, file string
+	if d.mine || d.raw.QueryRowContext(ctx, "SELECT @@hostname, @@pid_file").Scan(&host, &file) != nil {
+		return nil
+	}
+	if here, err := os.Hostname(); err != nil || here != host || !filepath.IsAbs(file) {
 		return nil
 	}
 	text, err := os.ReadFile(file)
