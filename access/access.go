@@ -17,11 +17,12 @@ const (
 	ReadAllExports   Permission = "exports:read-all" // see everybody's jobs; not their files
 	ReadPersonal     Permission = "pii:read"         // personal data in the clear, with a reason
 	ReadAudit        Permission = "audit:read"
+	WriteHome        Permission = "home:write" // change the home board
 )
 
 // Permissions gives all permissions.
 func Permissions() []Permission {
-	return []Permission{ReadReservations, CreateExports, ReadAllExports, ReadPersonal, ReadAudit}
+	return []Permission{ReadReservations, CreateExports, ReadAllExports, ReadPersonal, ReadAudit, WriteHome}
 }
 
 // Principal is who calls. The zero Principal may do nothing.

@@ -22,7 +22,7 @@ func DefaultPolicy() Policy {
 	return Policy{
 		"viewer":   {Permissions: []Permission{ReadReservations}},
 		"operator": {Permissions: []Permission{ReadReservations, CreateExports}, MaxRows: 200_000},
-		"manager":  {Permissions: []Permission{ReadReservations, CreateExports, ReadAllExports, ReadPersonal}},
+		"manager":  {Permissions: []Permission{ReadReservations, CreateExports, ReadAllExports, ReadPersonal, WriteHome}},
 		"auditor":  {Permissions: []Permission{ReadAudit}},
 		"admin":    {Permissions: Permissions()},
 	}

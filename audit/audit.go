@@ -20,6 +20,8 @@ const (
 	SignIn   Action = "sign-in"
 	SignOut  Action = "sign-out"
 	Read     Action = "audit.read"
+
+	HomeChange Action = "home.change" // a section of the home board was changed
 )
 
 // Event is one entry. What does not apply is zero.
@@ -42,7 +44,7 @@ type Event struct {
 	Rows      int64
 	Bytes     int64
 	SHA256    string // of the file
-	Detail    string // of a denial: the permission that was wanted, or the rule
+	Detail    string // of a denial: the permission that was wanted, or the rule; of a change: what it made
 }
 
 // Recorder keeps events. An event that cannot be kept is an error: what it is

@@ -20,7 +20,7 @@ const (
 
 // Actions gives all actions.
 func Actions() []Action {
-	return []Action{Create, Download, Link, Cancel, Revoke, Deny, SignIn, SignOut, Read}
+	return []Action{Create, Download, Link, Cancel, Revoke, Deny, SignIn, SignOut, Read, HomeChange}
 }
 
 // Bounded gives e as a store keeps it: valid UTF-8, explanations cut to their

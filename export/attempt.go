@@ -36,12 +36,11 @@ type attempt struct {
 	clock *phaseClock
 	step  step
 
-	snapshot  Snapshot   // without its pages if it was stored by an earlier attempt
-	segs      *segmented // nil: the job is not cut
-	shared    *shared    // nil: nobody else makes segments of it
-	closeList func() error
-	receipt   Receipt
-	keys      *roaring64.Bitmap // of the rows written
+	snapshot Snapshot   // without its pages if it was stored by an earlier attempt
+	segs     *segmented // nil: the job is not cut
+	shared   *shared    // nil: nobody else makes segments of it
+	receipt  Receipt
+	keys     *roaring64.Bitmap // of the rows written
 
 	publishing bool // the job may have succeeded: only ErrFenced says that it has not
 }

@@ -70,6 +70,7 @@ type Runner struct {
 	datasets map[string]Dataset
 
 	refusedUntil atomic.Int64 // UnixNano: until then the store is not asked to keep segments for others
+	noRoomUntil  atomic.Int64 // UnixNano: until then no job is cut
 }
 
 // NewRunner returns a Runner, or what is wrong with the Config.

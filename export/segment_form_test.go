@@ -126,7 +126,7 @@ func TestEveryByteOfAStoredFormCounts(t *testing.T) {
 		listFixture: func(b []byte) error {
 			l, err := readList(bytes.NewReader(b), int64(len(b)))
 			if err == nil {
-				err = l.whole()
+				err = l.load()
 			}
 			return err
 		},
@@ -201,7 +201,7 @@ func FuzzStoredForms(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if l, err := readList(bytes.NewReader(b), int64(len(b))); err == nil {
-			_ = l.whole() // an error or none, and no panic
+			_ = l.load() // an error or none, and no panic
 		} else if !errors.Is(err, errSegments) {
 			t.Errorf("a list: %v", err)
 		}

@@ -125,10 +125,11 @@ func (a *attempt) makeAndKeep(ctx context.Context, segment int) (*part, error) {
 
 // endSegments removes what is kept of the job if it has ended, also when ctx has.
 func (a *attempt) endSegments(ctx context.Context, failed error) {
-	if a.closeList != nil {
-		_ = a.closeList() // only read
-	}
 	if a.cfg.Segments.ResumeRows <= 0 || (a.segs == nil && a.job.Attempt == 1) {
+		return
+	}
+	if errors.Is(failed, ErrNoRoom) && !errors.Is(failed, ErrFenced) {
+		a.makeRoom(ctx, failed)
 		return
 	}
 	if failed != nil {

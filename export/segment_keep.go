@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 )
 
 // takeSnapshot gets the list of rows: the newest whole one that an earlier attempt
-// has stored, which is read until ctx ends, or one of now, in the phase's context. A
-// big job is cut into segments.
+// has stored, or one of now, in the phase's context. A big job is cut into segments.
 func (a *attempt) takeSnapshot(ctx, phase context.Context) error {
 	resumed, err := a.resume(ctx)
 	if err != nil || resumed {
@@ -20,7 +20,7 @@ func (a *attempt) takeSnapshot(ctx, phase context.Context) error {
 	if a.snapshot, err = a.plan.dataset.Source.Snapshot(phase, a.job.Scope, a.job.Request); err != nil {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
-	if least := a.cfg.Segments.ResumeRows; least <= 0 || a.snapshot.Total < least {
+	if least := a.cfg.Segments.ResumeRows; least <= 0 || a.snapshot.Total < least || a.cfg.Now().UnixNano() < a.noRoomUntil.Load() {
 		return nil
 	}
 	return a.keepSnapshot(ctx)
@@ -62,6 +62,22 @@ func (a *attempt) refuse(ctx context.Context, why error) {
 		return
 	}
 	a.cfg.Logger.WarnContext(ctx, "the file store keeps no segments: another attempt would begin anew", "attempt", a.job.Attempt, "error", why)
+	if err := a.DiscardSegments(ctx, a.job.ID); err != nil {
+		a.cfg.Logger.WarnContext(ctx, "what is kept of a job is left to the sweeper", "error", err)
+	}
+}
+
+// noRoomFor is how long no job is cut after a file had no room: longer than a job
+// waits for its next attempts.
+const noRoomFor = 5 * time.Minute
+
+// makeRoom removes what is kept of a job whose file had no room, also when ctx has
+// ended: with it the file might never have any. Its next attempt keeps nothing.
+func (a *attempt) makeRoom(ctx context.Context, why error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	a.noRoomUntil.Store(a.cfg.Now().Add(noRoomFor).UnixNano())
+	a.cfg.Logger.WarnContext(ctx, "a file has no room: its job begins anew and keeps no segments", "attempt", a.job.Attempt, "error", why)
 	if err := a.DiscardSegments(ctx, a.job.ID); err != nil {
 		a.cfg.Logger.WarnContext(ctx, "what is kept of a job is left to the sweeper", "error", err)
 	}
@@ -117,10 +133,9 @@ func (a *attempt) resumeFrom(ctx context.Context, snapshot int, stored []int) (e
 	if err != nil {
 		return err
 	}
-	if err := list.whole(); err != nil {
-		return errors.Join(err, list.close())
+	if err := errors.Join(list.load(), list.close()); err != nil {
+		return err
 	}
-	a.closeList = list.close
 	for _, segment := range stored {
 		s.stored[segment] = true
 	}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -214,8 +215,18 @@ func (l *storedList) tokens(segment int) ([]PageToken, error) {
 	return pages, nil
 }
 
-// whole checks every segment.
-func (l *storedList) whole() error {
+// load reads and checks every segment, which are then read from memory: the stored
+// list may go while its attempt lasts.
+func (l *storedList) load() error {
+	length := int64(0)
+	for _, s := range l.index {
+		length += int64(s.length)
+	}
+	b, err := readAt(l.from, l.blocks, length, l.blocks+length)
+	if err != nil {
+		return err
+	}
+	l.from, l.blocks = bytes.NewReader(b), 0
 	for i := range l.index {
 		if _, err := l.tokens(i); err != nil {
 			return err

@@ -66,6 +66,9 @@ func (w *work) makeFor(ctx context.Context, snapshot, segment int) error {
 		return err
 	}
 	if err := w.keepPart(ctx, p); err != nil {
+		if ctx.Err() != nil { // the job has moved on, or the worker ends: the store has refused nothing
+			return fmt.Errorf("keep segment %d: %w", segment, err)
+		}
 		w.refusedUntil.Store(w.cfg.Now().Add(refusedFor).UnixNano())
 		return fmt.Errorf("keep segment %d: %w", segment, err)
 	}

@@ -18,6 +18,9 @@ var ErrFenced = errors.New("the job has moved on: this attempt is no longer its 
 // are to run later.
 var ErrNothingDue = errors.New("no job of the queue is due")
 
+// ErrNoRoom is in the error of a Files that has no room for what it was given.
+var ErrNoRoom = errors.New("the file store has no room")
+
 // Progress is where a running attempt stands.
 type Progress struct {
 	Phase    Phase

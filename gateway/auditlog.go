@@ -37,7 +37,7 @@ type EventView struct {
 	Rows      int64               `json:"rows,omitempty" doc:"Expected where an export was asked for, else those of the file"`
 	Bytes     int64               `json:"bytes,omitempty" doc:"That were to be sent"`
 	SHA256    string              `json:"sha256,omitempty" doc:"Of the whole file"`
-	Detail    string              `json:"detail,omitempty" doc:"The part of a file that was read, or the permission that was wanted"`
+	Detail    string              `json:"detail,omitempty" doc:"The part of a file that was read, the permission that was wanted, or what a section of the home board became"`
 }
 
 // eventView shows an event as the caller of ctx may read it.
@@ -49,7 +49,7 @@ func eventView(ctx context.Context, e audit.Event) EventView {
 // AuditFilter says which events are meant. (huma reads embedded types only if they are exported.)
 type AuditFilter struct {
 	Actor  string `query:"actor" maxLength:"255" doc:"Only events of the caller with this subject"`
-	Action string `query:"action" enum:"export.create,export.download,export.link,export.cancel,export.revoke,deny,sign-in,sign-out,audit.read" doc:"Only events of this kind"`
+	Action string `query:"action" enum:"export.create,export.download,export.link,export.cancel,export.revoke,deny,sign-in,sign-out,audit.read,home.change" doc:"Only events of this kind"`
 	Job    string `query:"job" maxLength:"64" doc:"Only events of this job"`
 	From   string `query:"from" maxLength:"40" doc:"Only events at or after this moment (RFC 3339), or on or after this day of the service's time zone" example:"2026-11-01"`
 	To     string `query:"to" maxLength:"40" doc:"Only events before this moment (RFC 3339), or on or before this day" example:"2026-11-30"`

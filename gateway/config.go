@@ -87,6 +87,7 @@ type Config struct {
 	Audit        audit.Recorder // nil: nothing is kept
 	AuditLog     AuditLog       // nil, or Takers nil: the audit cannot be read
 	Takers       Takers
+	Home         Home         // nil: there is no home board
 	Pages        http.Handler // of the backoffice; nil: there are none
 
 	// TrustedProxies are the networks whose X-Forwarded-For says who calls. Default none.

@@ -43,6 +43,7 @@ type world struct {
 	reservations *fakeReservations
 	files        *fakeFiles
 	log          *logged
+	home         *fakeHome
 	cfg          gateway.Config
 }
 
@@ -50,7 +51,7 @@ func newWorld(t *testing.T, change func(*world, *gateway.Config)) *world {
 	t.Helper()
 	w := &world{
 		jobs: newJobs(), board: &fakeBoard{workers: export.Workers{Alive: 1, LastSeen: today}}, queue: &fakeQueue{},
-		reservations: &fakeReservations{total: 100}, files: &fakeFiles{files: map[string][]byte{}}, log: &logged{},
+		home: &fakeHome{}, reservations: &fakeReservations{total: 100}, files: &fakeFiles{files: map[string][]byte{}}, log: &logged{},
 	}
 	cfg := gateway.Config{
 		Datasets: []export.Dataset{reservationsDataset()}, Identity: bearers(t),
@@ -61,7 +62,7 @@ func newWorld(t *testing.T, change func(*world, *gateway.Config)) *world {
 	if change != nil {
 		change(w, &cfg)
 	}
-	cfg.Jobs, cfg.Board, cfg.Queue, cfg.Reservations, cfg.Files = w.jobs, w.board, w.queue, w.reservations, w.files
+	cfg.Jobs, cfg.Board, cfg.Queue, cfg.Reservations, cfg.Files, cfg.Home = w.jobs, w.board, w.queue, w.reservations, w.files, w.home
 	server, err := gateway.New(cfg)
 	if err != nil {
 		t.Fatal(err)

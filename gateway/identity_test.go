@@ -53,7 +53,7 @@ func TestMeIsTheCaller(t *testing.T) {
 		want string
 	}{
 		{"all that there is", access.Principal{Subject: "u", Name: "N", Permissions: access.Permissions(), MaxRows: 7},
-			`{"subject":"u","name":"N","permissions":["reservations:read","exports:create","exports:read-all","pii:read","audit:read"],"properties":null,"max_rows":7,"development":true}`},
+			`{"subject":"u","name":"N","permissions":["reservations:read","exports:create","exports:read-all","pii:read","audit:read","home:write"],"properties":null,"max_rows":7,"development":true}`},
 		{"nothing", access.Principal{Subject: "u", Properties: []int64{}},
 			`{"subject":"u","name":"","permissions":[],"properties":[],"max_rows":0,"development":true}`},
 		{"some properties", access.Principal{Subject: "u", Properties: []int64{7, 8}},

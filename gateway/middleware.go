@@ -31,7 +31,7 @@ func (s *Server) use() {
 	if len(s.cfg.AllowedOrigins) > 0 {
 		s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
 			AllowOrigins:  s.cfg.AllowedOrigins,
-			AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
+			AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
 			AllowHeaders:  []string{"Authorization", "Content-Type", "Idempotency-Key", "Range", "If-Range", "X-Request-Id", "traceparent"},
 			ExposeHeaders: exposedHeaders,
 			MaxAge:        600,

@@ -83,6 +83,7 @@ func (s *Server) routes() {
 	s.reservationRoutes()
 	s.datasetRoutes()
 	s.auditRoutes()
+	s.homeRoutes()
 	s.healthRoutes()
 	s.pageRoutes()
 	s.documentRoute()
@@ -91,7 +92,7 @@ func (s *Server) routes() {
 	delete(schemas, "ErrorModel")
 	delete(schemas, "ErrorDetail")
 	for name, schema := range schemas {
-		if name != "Order" && schema.AdditionalProperties == false {
+		if name != "Order" && name != "HomeChange" && schema.AdditionalProperties == false {
 			schema.AdditionalProperties = nil // an answer may gain a property; only input is closed
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // pagePaths are the backoffice's pages. A browser that is
 // not signed in, or not any more, is let through: the page leads to the sign-in.
-var pagePaths = map[string]bool{"/": true, "/reservations": true, "/reservations/:id": true, "/exports": true, "/audit": true, "/about": true}
+var pagePaths = map[string]bool{"/": true, "/reservations": true, "/reservations/:id": true, "/exports": true, "/audit": true, "/about": true, "/home": true}
 
 // assetPath is that of what the pages load. It holds no data.
 const assetPath = "/assets/:name"

@@ -34,6 +34,9 @@ var needs = map[string][]access.Permission{
 	"link-export":      {access.CreateExports},
 	"preflight-export": {access.ReadReservations},
 
+	"get-home":         {access.ReadReservations},
+	"put-home-section": {access.WriteHome},
+
 	"list-audit":         {access.ReadAudit},
 	"audit-csv":          {access.ReadAudit},
 	"reservation-takers": {access.ReadAudit},

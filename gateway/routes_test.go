@@ -72,6 +72,9 @@ var routeRows = map[string]row{
 	"GET /api/v1/audit":                  {"/api/v1/audit", "", auditors},
 	"GET /api/v1/audit.csv":              {"/api/v1/audit.csv", "", auditors},
 	"GET /api/v1/audit/reservations/:id": {"/api/v1/audit/reservations/1", "", auditors},
+	"GET /api/v1/home":                   {"/api/v1/home", "", []int{401, 401, 401, 200, 200, 200, 403, 200, 403, 200, 200, 200, 200}},
+	"PUT /api/v1/home/sections/:id":      {"/api/v1/home/sections/1", homeBody, []int{401, 401, 401, 403, 403, 200, 403, 200, 403, 403, 403, 403, 200}},
+	"GET /home":                          {"/home", "", []int{303, 401, 401, 200, 200, 200, 403, 200, 403, 200, 200, 200, 200}},
 	"GET /":                              {"/", "", []int{303, 401, 401, 303, 303, 303, 303, 303, 303, 303, 303, 303, 303}},
 	"GET /about":                         {"/about", "", []int{200, 401, 401, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200}},
 	"GET /assets/:name":                  open("/assets/export-button.js", 200),
@@ -119,7 +122,7 @@ func TestEveryRouteIsForThoseWhoMay(t *testing.T) {
 		w.files.files["k"] = fileBytes
 		c.Identity, c.SignIn = in, in
 		if pages == nil { // once: their templates take their time
-			if pages, err = web.New(web.Config{Reservations: w.reservations, Jobs: w.jobs, Events: kept, Takers: kept, Modules: element.Files(), Now: c.Now}); err != nil {
+			if pages, err = web.New(web.Config{Reservations: w.reservations, Jobs: w.jobs, Events: kept, Takers: kept, Home: w.home, Modules: element.Files(), Now: c.Now}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -29,7 +29,7 @@ func (s speech) Spoken() string {
 
 // catalogue is every text of the pages. Texts of the data, such as a field's
 // titles, are the data's own.
-var catalogue = joined(listTexts, workTexts)
+var catalogue = joined(listTexts, workTexts, homeTexts)
 
 func joined(parts ...map[string]text) map[string]text {
 	all := map[string]text{}

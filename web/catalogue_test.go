@@ -14,6 +14,7 @@ import (
 
 	"rowmill/audit"
 	"rowmill/export"
+	"rowmill/home"
 )
 
 var verb = regexp.MustCompile(`%(\[\d\])?[sd]`)
@@ -31,13 +32,13 @@ func TestBothLanguagesHaveEveryText(t *testing.T) {
 			t.Errorf("%s takes %d values in Korean and %d in English", key, ko, en)
 		}
 	}
-	if len(catalogue) != len(listTexts)+len(workTexts) {
+	if len(catalogue) != len(listTexts)+len(workTexts)+len(homeTexts) {
 		t.Error("a key is in both parts of the catalogue")
 	}
 }
 
 // made are the starts of keys that are put together where they are used.
-var made = []string{"problem.", "advice.", "job.", "phase.", "action.", "reservation.", "op.", "choose.op", "condition.", "parameter.", "js.", "detail."}
+var made = []string{"problem.", "advice.", "job.", "phase.", "action.", "reservation.", "op.", "choose.op", "condition.", "parameter.", "js.", "detail.", "home.kind."}
 
 func TestEveryTextIsUsedAndThere(t *testing.T) {
 	var all strings.Builder
@@ -64,7 +65,7 @@ func TestEveryTextIsUsedAndThere(t *testing.T) {
 			t.Errorf("the module says %q, which the catalogue lacks", m[1])
 		}
 	}
-	inGo := []string{"yes", "no", "duration.seconds", "duration.minutes", "duration.hours", "list.title", "exports.title", "audit.title", "about.title", "sort.asc", "sort.desc"}
+	inGo := []string{"yes", "no", "duration.seconds", "duration.minutes", "duration.hours", "list.title", "exports.title", "audit.title", "about.title", "home.title", "sort.asc", "sort.desc"}
 	for key := range catalogue {
 		used := strings.Contains(all.String(), `"`+key+`"`) || slices.Contains(inGo, key) ||
 			slices.ContainsFunc(made, func(start string) bool { return strings.HasPrefix(key, start) })
@@ -84,6 +85,9 @@ func TestMadeKeysAreThere(t *testing.T) {
 	}
 	for _, action := range audit.Actions() {
 		keys = append(keys, "action."+string(action))
+	}
+	for _, kind := range home.Kinds() {
+		keys = append(keys, "home.kind."+string(kind))
 	}
 	for _, phase := range []export.Phase{export.PhaseSnapshot, export.PhaseFetch, export.PhaseVerify, export.PhasePublish} {
 		keys = append(keys, "phase."+string(phase), "js.phase."+string(phase))

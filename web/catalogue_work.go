@@ -77,6 +77,7 @@ var workTexts = map[string]text{
 	"action.export.download": {"파일 다운로드", "File downloaded"},
 	"action.export.link":     {"파일 링크 생성", "Link to a file made"},
 	"action.export.cancel":   {"내보내기 취소", "Export canceled"},
+	"action.home.change":     {"홈 화면 변경", "Home board changed"},
 	"action.export.revoke":   {"내보내기 회수", "Export revoked"},
 	"action.deny":            {"거부됨", "Refused"},
 	"action.sign-in":         {"로그인", "Signed in"},

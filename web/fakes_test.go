@@ -15,6 +15,7 @@ import (
 	"rowmill/access"
 	"rowmill/audit"
 	"rowmill/export"
+	"rowmill/home"
 	"rowmill/internal/table"
 	"rowmill/reservation"
 	"rowmill/web"
@@ -36,6 +37,10 @@ type world struct {
 	jobs      []export.Job
 	histories []export.History
 
+	board    home.Board
+	boardErr error
+	days     []time.Time
+
 	events     []audit.Event
 	takings    []audit.Taking
 	asked      []audit.Query
@@ -55,7 +60,7 @@ func newWorld(t *testing.T, change func(*web.Config)) *world {
 		"paid_at": table.TimeOf(time.Date(2016, 3, 11, 15, 30, 0, 0, time.UTC)), "repeated_guest": table.BoolOf(true),
 	}}}
 	cfg := web.Config{
-		Reservations: w, Jobs: w, Events: events{w}, Takers: w, Record: w.record, Now: func() time.Time { return now }, Location: time.FixedZone("Asia/Seoul", 9*60*60),
+		Reservations: w, Jobs: w, Events: events{w}, Takers: w, Home: w, Record: w.record, Now: func() time.Time { return now }, Location: time.FixedZone("Asia/Seoul", 9*60*60),
 		Modules: fstest.MapFS{"export-button.js": {Data: []byte("customElements.define('export-button', class extends HTMLElement {});")}},
 	}
 	if change != nil {
@@ -102,6 +107,11 @@ func (w *world) page(fields []reservation.Field, total int64) reservation.List {
 		list.Rows = append(list.Rows, r)
 	}
 	return list
+}
+
+func (w *world) Board(_ context.Context, day time.Time) (home.Board, error) {
+	w.days = append(w.days, day)
+	return w.board, w.boardErr
 }
 
 func (w *world) History(_ context.Context, h export.History) ([]export.Job, error) {

@@ -29,6 +29,7 @@ type frame struct {
 	SignedIn    bool
 	Development bool
 	Button      bool // there is an export-button
+	Home        bool // there is a home board
 	Status      int  // HTTP status; 0: 200
 	Query       url.Values
 	Here        string // path and query of this page
@@ -75,7 +76,7 @@ func (f *frame) Told(p *problem) told { return told{f, p} }
 // parse reads the templates: each page with the layout and the shared parts.
 func (p *pages) parse() (map[string]*template.Template, error) {
 	views := map[string]*template.Template{}
-	for _, name := range []string{"reservations", "reservation", "exports", "audit", "about", "problem"} {
+	for _, name := range []string{"reservations", "reservation", "exports", "audit", "about", "home", "problem"} {
 		t, err := template.New("layout.html").Funcs(template.FuncMap{"asset": p.assets.path}).
 			ParseFS(pageFiles, "page/layout.html", "page/filter.html", "page/"+name+".html")
 		if err != nil {
@@ -125,7 +126,7 @@ func (p *pages) open(h handler) http.Handler {
 		if p.switchLanguage(w, r) {
 			return
 		}
-		f := &frame{speech: p.speechFor(r), Development: p.cfg.Development, Button: p.assets.has(buttonModule), Query: r.URL.Query(), Here: r.URL.RequestURI()}
+		f := &frame{speech: p.speechFor(r), Development: p.cfg.Development, Button: p.assets.has(buttonModule), Home: p.cfg.Home != nil, Query: r.URL.Query(), Here: r.URL.RequestURI()}
 		f.Caller, f.SignedIn = access.From(r.Context())
 		err := h(r, f)
 		if elsewhere, ok := errors.AsType[redirect](err); ok {

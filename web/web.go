@@ -51,6 +51,7 @@ type Config struct {
 	Jobs         Jobs
 	Events       Events // nil, or Takers nil: there is no audit to read
 	Takers       Takers
+	Home         Home // nil: there is no home board
 	// Record keeps that the audit was read and that a page was refused. What it
 	// cannot keep does not happen. Default: nothing is kept.
 	Record func(ctx context.Context, e audit.Event) error
@@ -150,7 +151,12 @@ func (p *pages) Fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (p *pages) routes() {
-	p.mux.Handle("GET /{$}", http.RedirectHandler("/reservations", http.StatusSeeOther))
+	first := "/reservations"
+	if p.cfg.Home != nil {
+		first = "/home"
+		p.mux.Handle("GET /home", p.page(p.home, access.ReadReservations))
+	}
+	p.mux.Handle("GET /{$}", http.RedirectHandler(first, http.StatusSeeOther))
 	p.mux.Handle("GET /reservations", p.page(p.reservations, access.ReadReservations))
 	p.mux.Handle("GET /reservations/{id}", p.page(p.reservation, access.ReadReservations))
 	p.mux.Handle("GET /exports", p.page(p.exports, access.CreateExports, access.ReadAllExports))

@@ -21,7 +21,7 @@ import (
 	"rowmill/web"
 )
 
-var everyPage = []string{"/reservations", "/reservations?check_in_gte=x", "/reservations/4711", "/reservations/x", "/exports", "/audit", "/audit?reservation=1", "/about"}
+var everyPage = []string{"/reservations", "/reservations?check_in_gte=x", "/reservations/4711", "/reservations/x", "/exports", "/home", "/audit", "/audit?reservation=1", "/about"}
 
 func TestStrangersAreLedToTheSignIn(t *testing.T) {
 	w := newWorld(t, nil)
@@ -32,7 +32,7 @@ func TestStrangersAreLedToTheSignIn(t *testing.T) {
 			t.Errorf("%s: %d to %q", target, rec.Code, got)
 		}
 	}
-	if rec := w.stranger("/"); rec.Code != http.StatusSeeOther || rec.Header().Get("Location") != "/reservations" {
+	if rec := w.stranger("/"); rec.Code != http.StatusSeeOther || rec.Header().Get("Location") != "/home" {
 		t.Errorf("/: %d", rec.Code)
 	}
 	rec := w.stranger("/about")
@@ -53,6 +53,7 @@ func TestEachPageNeedsItsPermission(t *testing.T) {
 		{"/reservations/4711", []access.Permission{access.ReadReservations}, access.ReadReservations},
 		{"/exports", []access.Permission{access.CreateExports, access.ReadAllExports}, access.CreateExports},
 		{"/audit", []access.Permission{access.ReadAudit}, access.ReadAudit},
+		{"/home", []access.Permission{access.ReadReservations}, access.ReadReservations},
 	} {
 		for _, permission := range access.Permissions() {
 			w := newWorld(t, nil)
@@ -80,6 +81,11 @@ func TestMenuHasWhatTheCallerMaySee(t *testing.T) {
 	rec := newWorld(t, nil).get(with(access.ReadReservations), "/reservations")
 	wantAll(t, rec, 200, `<a href="/reservations" aria-current="page">`)
 	wantNone(t, rec, `<a href="/exports"`, `<a href="/audit"`)
+	none := newWorld(t, func(c *web.Config) { c.Home = nil })
+	wantNone(t, none.get(with(access.ReadReservations), "/reservations"), `href="/home"`)
+	if rec := none.stranger("/"); rec.Header().Get("Location") != "/reservations" {
+		t.Errorf("without a board / leads to %q", rec.Header().Get("Location"))
+	}
 }
 
 func TestLanguages(t *testing.T) {

@@ -183,12 +183,16 @@ func (a *app) openGateway(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pages, err := a.pages(events)
+	board, err := a.openHome()
+	if err != nil {
+		return err
+	}
+	pages, err := a.pages(events, board)
 	if err != nil {
 		return err
 	}
 	h, err := gateway.New(gateway.Config{ //nolint:contextcheck // a call is refused in its own context
-		Pages: pages, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
+		Pages: pages, Home: board, Grants: repository.NewGrants(a.db), Live: a.jobs, Limits: limitsOf(a.cfg), LinkKey: a.linkKey(),
 		Jobs: a.jobs.Limited(a.cfg.MaxUserJobs).Bounded(boundsOf(a.cfg)), Board: a.jobs, Queue: a.queue, Files: a.files,
 		Reservations: a.client.Impatient(), Datasets: []export.Dataset{a.dataset()},
 		Audit: repository.NewAudit(a.db), AuditLog: repository.NewAudit(a.db), Takers: repository.NewRowSets(a.db),

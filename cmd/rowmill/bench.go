@@ -18,6 +18,7 @@ type benchCmd struct {
 	Export benchExport `cmd:"" help:"Measure the export path, each of its stages alone, and the ladder of changes that made it fast."`
 	File   benchFile   `cmd:"" help:"Measure the making of a file from rows in memory, or of a TSV file."`
 	Coupon benchCoupon `cmd:"" help:"Measure coupon prices: a question for each product and rule, all at once, and computed in parallel."`
+	Home   benchHome   `cmd:"" help:"Measure the home board: each section asked for alone, in parallel, in batches, with only what is needed, and cached; under load."`
 }
 
 type benchExport struct {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -191,6 +192,9 @@ func (b *browserApp) load(a *app) {
 	}
 	if err == nil && (b.opts.sample || b.opts.rows > 0) {
 		_, err = ingest.Run(b.t.Context(), repository.NewLoader(a.db), source, nil)
+		if err == nil {
+			err = loadHome(b.t.Context(), streams{io.Discard, io.Discard}, repository.NewLoader(a.db), source)
+		}
 	}
 	if err != nil {
 		b.t.Fatal(errors.Join(err, a.close()))

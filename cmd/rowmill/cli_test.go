@@ -202,7 +202,7 @@ func TestADemoWhosePortIsTakenWorksAndItsDataAreUsedAgain(t *testing.T) {
 		has(t, "the output", out, "119390 of 119390 in the snapshot")
 		return out
 	}
-	has(t, "the first output", demo(), "imported 119390 reservations: 75166 checked out, 43017 canceled, 1207 no-shows; payments of 42723497.53 EUR")
+	has(t, "the first output", demo(), "imported 119390 reservations: 75166 checked out, 43017 canceled, 1207 no-shows; payments of 42723497.53 EUR", "made up a home board of 37 sections")
 	has(t, "the second output", demo(), "the data directory holds reservations already: they are used")
 }
 

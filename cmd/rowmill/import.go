@@ -57,8 +57,8 @@ func (f databaseFlags) load(ctx context.Context, s streams, src *ingest.Source, 
 	return loadInto(ctx, s, repository.NewLoader(db), src, total)
 }
 
-// loadInto loads with a progress bar and says what came in.
-func loadInto(ctx context.Context, s streams, store ingest.Store, src *ingest.Source, total int64) error {
+// loadInto loads with a progress bar, says what came in, and makes up a home board.
+func loadInto(ctx context.Context, s streams, store boardStore, src *ingest.Source, total int64) error {
 	bar := newProgress(s.err, "import", total)
 	report, err := ingest.Run(ctx, store, src, bar.set)
 	if err != nil {
@@ -68,7 +68,10 @@ func loadInto(ctx context.Context, s streams, store ingest.Store, src *ingest.So
 	bar.finish(report.Rows)
 	_, err = fmt.Fprintf(s.out, "imported %d reservations: %d checked out, %d canceled, %d no-shows; payments of %s EUR\n", report.Rows,
 		report.Statuses[reservation.CheckedOut], report.Statuses[reservation.Canceled], report.Statuses[reservation.NoShow], decimal(report.AmountMinor))
-	return err
+	if err != nil {
+		return err
+	}
+	return loadHome(ctx, s, store, src)
 }
 
 // decimal writes hundredths as a decimal number.

@@ -34,7 +34,7 @@ func TestPagesOfTheBackofficeAreSmallAndOpenToEverybody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := browser.New(t, o)
 			b.signIn(p, "admin", "/reservations")
-			for _, path := range []string{"/reservations", "/reservations?status=Canceled&_sort=check_in&_order=desc", "/reservations/1", "/exports", "/audit"} {
+			for _, path := range []string{"/home", "/reservations", "/reservations?status=Canceled&_sort=check_in&_order=desc", "/reservations/1", "/exports", "/audit"} {
 				t.Run(path, func(t *testing.T) { isSound(t, p, b.url+path) })
 			}
 		})
@@ -66,16 +66,16 @@ func withinBudget(t *testing.T, r browser.Report) {
 	}
 }
 
-func TestTheRootLeadsToTheListAndAStrangerToTheSignIn(t *testing.T) {
+func TestTheRootLeadsToTheBoardAndAStrangerToTheSignIn(t *testing.T) {
 	b := bootBrowserApp(t, browserOptions{rows: 1, idle: true})
 	stranger, user := browser.New(t, browser.Options{}), b.user(browser.Options{})
 	stranger.Open(b.url + "/")
 	at, err := url.Parse(stranger.Eval("location.href"))
-	if err != nil || at.Path != "/auth/development" || at.Query().Get("return_to") != "/reservations" {
+	if err != nil || at.Path != "/auth/development" || at.Query().Get("return_to") != "/home" {
 		t.Errorf("a stranger is at %s, %v", at, err)
 	}
 	user.Open(b.url + "/")
-	if got := user.Eval("location.pathname"); got != "/reservations" {
+	if got := user.Eval("location.pathname"); got != "/home" {
 		t.Errorf("a user is at %s", got)
 	}
 }

@@ -15,6 +15,9 @@ type line struct {
 	wait  func(ctx context.Context, d time.Duration) error
 	delay atomic.Int64 // nanoseconds a statement
 	sent  atomic.Int64
+
+	weigh    atomic.Bool  // whether bytes are counted, which costs time
+	received atomic.Int64 // bytes of rows
 }
 
 func newLine(wait func(ctx context.Context, d time.Duration) error) *line { return &line{wait: wait} }
@@ -41,6 +44,14 @@ func (l *line) pass(ctx context.Context) error {
 		return l.wait(ctx, d)
 	}
 	return nil
+}
+
+// read gives the rows that a statement had, weighed where that is wanted.
+func (l *line) read(rows driver.Rows, err error) (driver.Rows, error) {
+	if err != nil || !l.weigh.Load() {
+		return rows, err
+	}
+	return weighed{rows, l}, nil
 }
 
 type wired struct {
@@ -87,7 +98,7 @@ func (c wiredConn) QueryContext(ctx context.Context, query string, args []driver
 	if passErr := c.line.pass(ctx); passErr != nil && err == nil {
 		return nil, errors.Join(passErr, rows.Close())
 	}
-	return rows, err
+	return c.line.read(rows, err)
 }
 
 // ExecContext sends a statement without rows.

@@ -30,7 +30,7 @@ func (s wiredStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (
 	if passErr := s.line.pass(ctx); passErr != nil && err == nil {
 		return nil, errors.Join(passErr, rows.Close())
 	}
-	return rows, err
+	return s.line.read(rows, err)
 }
 
 func (s wiredStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {

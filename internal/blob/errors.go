@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 	"gocloud.dev/gcerrors"
 
+	"rowmill/export"
 	"rowmill/internal/fault"
 )
 
@@ -24,6 +25,9 @@ func failure(err error, doing string, args ...any) error {
 	doing = fmt.Sprintf(doing, args...)
 	if _, ok := fault.As(err); ok || errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if full(err) {
+		err = fmt.Errorf("%w: %w", export.ErrNoRoom, err)
 	}
 	kind, message := classify(err)
 	return fault.Wrap(fmt.Errorf("%s: %w", doing, err), kind, "%s", message)
@@ -51,12 +55,17 @@ func finishFailure(err error, key string) error {
 // notRightly is what is said of a failure that says nothing itself.
 const notRightly = "The file store does not answer rightly. Try again in a moment."
 
+// full reports whether the error says that there is no room.
+func full(err error) bool {
+	var response *awshttp.ResponseError
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		errors.As(err, &response) && response.HTTPStatusCode() == http.StatusInsufficientStorage
+}
+
 func classify(err error) (fault.Kind, string) {
 	var api smithy.APIError
-	var response *awshttp.ResponseError
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT),
-		errors.As(err, &response) && response.HTTPStatusCode() == http.StatusInsufficientStorage:
+	case full(err):
 		return fault.Unavailable, "The file store is full. Its operator must make room."
 	case errors.Is(err, syscall.EFBIG):
 		return fault.Unavailable, "The file is larger than the file store takes."

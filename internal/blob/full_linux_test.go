@@ -1,6 +1,7 @@
 package blob_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"rowmill/export"
 	"rowmill/internal/fault"
 )
 
@@ -78,7 +80,7 @@ func TestFullStore(t *testing.T) {
 					test.fill(t, s)
 					return passOn(writing(content(size))(w))
 				})
-				if fault.KindOf(err) != fault.Unavailable || !strings.Contains(fault.Message(err), "full") {
+				if fault.KindOf(err) != fault.Unavailable || !strings.Contains(fault.Message(err), "full") || !errors.Is(err, export.ErrNoRoom) {
 					t.Errorf("got %v, %q", err, fault.Message(err))
 				}
 				if got := s.residue(t); len(got) != 0 {

@@ -87,7 +87,7 @@ func TestRoomIsTakenBeforeAFileIsWritten(t *testing.T) {
 				return nil
 			})
 			const words = "The file store is full: the file needs about 5.24 MB and 3.15 MB are free. Its operator must make room."
-			if fault.KindOf(err) != fault.Unavailable || fault.Message(err) != words || !errors.Is(err, syscall.ENOSPC) {
+			if fault.KindOf(err) != fault.Unavailable || fault.Message(err) != words || !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, export.ErrNoRoom) {
 				t.Errorf("%s: got %v, %q", when, err, fault.Message(err))
 			}
 		}

@@ -3,12 +3,14 @@ package blob
 import (
 	"fmt"
 
+	"rowmill/export"
 	"rowmill/internal/fault"
 )
 
 // noRoom is the fault of a file for which there is no room, in words for its owner
 // and its operator. Sizes are in bytes; free < 0: not known.
 func noRoom(cause error, needed, free int64) error {
+	cause = fmt.Errorf("%w: %w", export.ErrNoRoom, cause)
 	if free < 0 {
 		return fault.Wrap(cause, fault.Unavailable, "The file store is full: the file needs about %s. Its operator must make room.", inWords(needed))
 	}

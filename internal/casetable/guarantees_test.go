@@ -33,7 +33,8 @@ func TestEachGuaranteeNamesTestsThatExist(t *testing.T) {
 			}
 		}
 	}
-	if lines := strings.Count(string(doc), "\n| ") - 2; rows != lines || rows < 20 {
+	table, _, _ := strings.Cut(string(doc), "\n## ") // the record of the fault campaign has tables of its own
+	if lines := strings.Count(table, "\n| ") - 2; rows != lines || rows < 20 {
 		t.Errorf("%d of %d lines of the table are read", rows, lines)
 	}
 }

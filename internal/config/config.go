@@ -84,6 +84,8 @@ type Config struct {
 	APISnapshots int           `name:"api-max-snapshots" env:"ROWMILL_API_MAX_SNAPSHOTS" default:"16" help:"Snapshots that the reservation API streams at once."`
 	APIReads     int           `name:"api-max-reads" env:"ROWMILL_API_MAX_READS" default:"64" help:"Lists, counts, single rows and questions for coupon prices that the reservation API answers at once."`
 	SQLConns     int           `name:"sql-conns" env:"ROWMILL_SQL_CONNS" default:"16" help:"Most connections to the SQL database."`
+	HomeL1TTL    time.Duration `name:"home-l1-ttl" env:"ROWMILL_HOME_L1_TTL" default:"5s" help:"How long a gateway's own copy of the home board is fresh; what is free is never a copy."`
+	HomeL2TTL    time.Duration `name:"home-l2-ttl" env:"ROWMILL_HOME_L2_TTL" default:"60s" help:"How long the copy of the home board in Redis is fresh."`
 	DrainTimeout time.Duration `name:"drain-timeout" env:"ROWMILL_DRAIN_TIMEOUT" default:"10s" help:"How long open requests may last at shutdown."`
 
 	CouponTimeout time.Duration `name:"coupon-timeout" env:"ROWMILL_COUPON_TIMEOUT" default:"1s" help:"Limit of one round trip to Redis for coupon prices."`
@@ -245,6 +247,7 @@ func (p *problems) numbers(c *Config) {
 		{"report-every", c.ReportEvery, 10 * time.Millisecond, c.Lease / 4}, {"sweep-every", c.SweepEvery, 100 * time.Millisecond, time.Hour}, {"retention", c.Retention, time.Minute, 10 * 365 * 24 * time.Hour},
 		{"files-every", c.FilesEvery, 100 * time.Millisecond, 24 * time.Hour}, {"files-age", c.FilesAge, time.Second, 30 * 24 * time.Hour},
 		{"audit-retention", c.AuditRetention, 24 * time.Hour, 20 * 365 * 24 * time.Hour},
+		{"home-l1-ttl", c.HomeL1TTL, 10 * time.Millisecond, min(c.HomeL2TTL, 10*time.Minute)}, {"home-l2-ttl", c.HomeL2TTL, time.Second, 24 * time.Hour},
 		{"coupon-timeout", c.CouponTimeout, 10 * time.Millisecond, 30 * time.Second},
 		{"api-timeout", c.APITimeout, 100 * time.Millisecond, time.Hour}, {"drain-timeout", c.DrainTimeout, 0, 10 * time.Minute},
 	} {

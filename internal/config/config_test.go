@@ -52,7 +52,7 @@ func TestAFlagWinsOverItsVariable(t *testing.T) {
 
 func TestAWrongConfigurationTellsAllThatIsWrong(t *testing.T) {
 	t.Setenv("ROWMILL_LEASE", "soon")
-	_, err := parse(t, "--page-size=many", "--window=0", "--roles=worker,cook", "--log-format=xml", "--gateway-addr=8080", "--blob-url=ftp://x", "--time-zone=Mars/Base", "--token=short", "--retention=1s", "--files-every=1ms", "--files-age=1ms", "--coupon-timeout=1m")
+	_, err := parse(t, "--page-size=many", "--window=0", "--roles=worker,cook", "--log-format=xml", "--gateway-addr=8080", "--blob-url=ftp://x", "--time-zone=Mars/Base", "--token=short", "--retention=1s", "--files-every=1ms", "--files-age=1ms", "--coupon-timeout=1m", "--home-l1-ttl=2m", "--home-l2-ttl=100ms")
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -61,6 +61,7 @@ func TestAWrongConfigurationTellsAllThatIsWrong(t *testing.T) {
 		`--roles: roles in separate processes need`, `--reservations-url: is needed`, `--service-token: of at least 16`, `--log-format: "xml"`,
 		`--blob-url: is neither`, `--time-zone: "Mars/Base"`, `--token: is too short`, `--retention: 1s is not between`, `--files-every: 1ms is not between`, `--files-age: 1ms is not between`,
 		`--coupon-timeout: 1m0s is not between 10ms and 30s`,
+		`--home-l1-ttl: 2m0s is not between 10ms and 100ms`, `--home-l2-ttl: 100ms is not between 1s and 24h0m0s`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q", want)

@@ -14,7 +14,7 @@ import (
 // setting is a row of the README's table of settings.
 type setting struct{ Flag, Variable, Default string }
 
-var settingRow = regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| `(ROWMILL_[A-Z_]+)` \\| ([^|]+) \\|")
+var settingRow = regexp.MustCompile("(?m)^\\| `--([a-z0-9-]+)` \\| `(ROWMILL_[A-Z0-9_]+)` \\| ([^|]+) \\|")
 
 // inWords tells the README's word for a default that is none, such as "embedded
 // SQLite", from the default itself.

@@ -55,6 +55,7 @@ func TestEveryRuleForbids(t *testing.T) {
 		"export/sheet":                {"export", "reservation", "internal/pool"},
 		"export":                      {"repository", "jobs", "gateway", "internal/blob", "internal/config"},
 		"grants":                      {"repository", "gateway", "jobs"},
+		"home":                        {"repository", "gateway", "reservation"},
 		"coupon":                      {"coupon/couponredis", "repository", "export", "reservation/reservationhttp"},
 		"coupon/couponredis":          {"repository", "reservation", "jobs", "internal/embedded"},
 		"reservation/reservationhttp": {"coupon/couponredis", "repository", "gateway", "jobs"},

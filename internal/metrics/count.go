@@ -55,6 +55,9 @@ func (m *Metrics) Segment(o export.SegmentOutcome) { m.segments.add(1, string(o)
 // OrderRefused counts an order that was not taken.
 func (m *Metrics) OrderRefused(reason string) { m.refused.add(1, reason) }
 
+// CacheEvent counts what happened in a cache.
+func (m *Metrics) CacheEvent(event string) { m.cache.add(1, event) }
+
 // Kept is something that is kept for a time; it is a jobs.Kept.
 type Kept interface {
 	Retain(ctx context.Context, before time.Time, limit int) (int, error)

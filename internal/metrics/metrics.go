@@ -32,6 +32,7 @@ type Metrics struct {
 	shed        *counter
 	segments    *counter
 	refused     *counter
+	cache       *counter
 	pools       *pools
 	errorLogger *slog.Logger
 }
@@ -43,9 +44,9 @@ var (
 	phaseBuckets = []float64{.025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
 	// A page takes some 10 ms; 30 s is the limit of a try, a snapshot may last longer.
 	callBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
-	// One for the reservations and one for each of nine parts and look-ups: an eleventh
-	// is a statement that somebody runs for each row.
-	statementBuckets = []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 100}
+	// One for the reservations, one for each of nine parts and look-ups, and up to four for
+	// coupon prices: past fifteen somebody runs a statement for each row.
+	statementBuckets = []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 100}
 	// From a few rows to the 4 GiB past which a zip takes its 64-bit form.
 	fileBuckets = prometheus.ExponentialBuckets(16<<10, 4, 10)
 	// A list takes milliseconds; an order waits for its count for up to 3 s, a call of
@@ -69,12 +70,13 @@ func New(version string, log *slog.Logger) *Metrics {
 		shed:       newCounter("api_shed_total", "Requests that the reservation API turned away because it was busy.", "class"),
 		segments:   newCounter("segments_total", "Segments of big jobs, by what became of them.", "outcome"),
 		refused:    newCounter("orders_refused_total", "Orders for exports that were not taken.", "reason"),
+		cache:      newCounter("cache_events_total", "What happened in the home board's cache: hits and misses of its two tiers, loads, waits, invalidations, failures of Redis.", "event"),
 		pools:      &pools{},
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "Always 1; the label has the version.", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
 	m.registry.MustRegister(m.ended.vec, m.rows, m.phases.vec, m.calls.vec, m.statements, m.losses.vec, m.fileBytes, m.swept.vec,
-		m.retained.vec, m.requests.vec, m.shed.vec, m.segments.vec, m.refused.vec, m.pools, build,
+		m.retained.vec, m.requests.vec, m.shed.vec, m.segments.vec, m.refused.vec, m.cache.vec, m.pools, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.ended.begin("succeeded", "none")
 	m.ended.begin("failed", "worker-lost")

@@ -68,6 +68,7 @@ func used(t *testing.T) *Metrics {
 	m.Shed("pages")
 	m.Segment(export.SegmentMade)
 	m.OrderRefused("full")
+	m.CacheEvent("first-hit")
 	if n, err := m.Retained("row-sets", fakeKept{5}).Retain(t.Context(), time.Time{}, 10); n != 5 || err == nil {
 		t.Errorf("what counts gives %d, %v", n, err)
 	}
@@ -93,6 +94,7 @@ func TestTheMetricsAndTheirLabels(t *testing.T) {
 	}
 	want := []string{
 		"rowmill_api_call_seconds{call,outcome} histogram", "rowmill_api_shed_total{class} counter", "rowmill_build_info{version} gauge",
+		"rowmill_cache_events_total{event} counter",
 		"rowmill_cells_lost_total{kind} counter", "rowmill_file_bytes{} histogram", "rowmill_http_request_seconds{operation,status} histogram",
 		"rowmill_jobs{queue,state} gauge", "rowmill_jobs_ended_total{code,outcome} counter", "rowmill_orders_refused_total{reason} counter",
 		"rowmill_page_statements{} histogram", "rowmill_phase_seconds{phase} histogram", "rowmill_pool_slots{pool} gauge",
@@ -124,7 +126,7 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 		`rowmill_build_info{version="1.2.3"} 1`, `rowmill_rows_written_total 7`, `rowmill_cells_lost_total{kind="cut"} 4`,
 		`rowmill_jobs{queue="large",state="queued"} 3`, `rowmill_jobs{queue="large",state="scheduled"} 1`, `rowmill_jobs{queue="large",state="running"} 2`,
 		`rowmill_jobs{queue="small",state="queued"} 0`, `rowmill_queue_age_seconds{queue="large"} 90`, `rowmill_queue_age_seconds{queue="small"} 0`,
-		`rowmill_workers 2`, `rowmill_scrape_ok{source="sql"} 1`, `rowmill_scrape_ok{source="redis"} 1`, `rowmill_scrape_ok{source="files"} 0`, `rowmill_pool_slots{pool="fetch"} 8`, `rowmill_pool_taken{pool="fetch"} 5`,
+		`rowmill_cache_events_total{event="first-hit"} 1`, `rowmill_workers 2`, `rowmill_scrape_ok{source="sql"} 1`, `rowmill_scrape_ok{source="redis"} 1`, `rowmill_scrape_ok{source="files"} 0`, `rowmill_pool_slots{pool="fetch"} 8`, `rowmill_pool_taken{pool="fetch"} 5`,
 		`rowmill_pool_waiting{pool="fetch"} 3`, `rowmill_jobs_ended_total{code="none",outcome="succeeded"} 1`, `rowmill_sweeper_actions_total{action="lost"} 2`,
 		`rowmill_sweeper_actions_total{action="expired"} 0`, `rowmill_retention_removed_total{kind="row-sets"} 5`,
 		`rowmill_http_request_seconds_count{operation="list-exports",status="200"} 1`, `rowmill_page_statements_bucket{le="6"} 1`, `rowmill_page_statements_bucket{le="5"} 0`,
@@ -200,6 +202,7 @@ func TestALabelHasABoundedNumberOfValues(t *testing.T) {
 		m.Shed(made)
 		m.Segment(export.SegmentOutcome(made))
 		m.OrderRefused(made)
+		m.CacheEvent(made)
 		m.Swept(made, 1)
 		m.PhaseEnded(export.Phase(made), 0)
 		m.Published(export.Receipt{Losses: sheet.Losses{Counts: map[sheet.LossKind]int64{sheet.LossKind(made): 1}}})

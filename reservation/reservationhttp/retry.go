@@ -197,13 +197,18 @@ func kindOfStatus(status int) fault.Kind {
 	return fault.Unavailable
 }
 
-// retryAfter reads a Retry-After header: seconds or a date (RFC 9110, 10.2.3).
+// mostAfter bounds what is believed of a Retry-After: nobody who means it asks for
+// more, and sums of waits must not overflow.
+const mostAfter = time.Hour
+
+// retryAfter reads a Retry-After header: seconds or a date (RFC 9110, 10.2.3), at
+// most mostAfter.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
+		return min(mostAfter, time.Duration(seconds)*time.Second)
 	}
 	if at, err := http.ParseTime(header); err == nil {
-		return max(0, at.Sub(now))
+		return min(mostAfter, max(0, at.Sub(now)))
 	}
 	return 0
 }

@@ -87,6 +87,24 @@ func TestRetryAfterPastPatienceGivesUp(t *testing.T) {
 	})
 }
 
+// A server that first asks for a second and then for thousands of years is not waited for.
+func TestAnAbsurdRetryAfterIsNotObeyed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{give: func(call int) *http.Response {
+			if call == 1 {
+				return response(429, "", "Retry-After", "1")
+			}
+			return response(429, "", "Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT")
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err := s.client(ClientConfig{}).Count(ctx, reservation.Query{})
+		if f, _ := fault.As(err); len(s.calls) != 2 || f == nil || f.Kind != fault.Overloaded || f.RetryAfter != mostAfter {
+			t.Errorf("%d calls, %v", len(s.calls), err)
+		}
+	})
+}
+
 func TestARefusalIsNoTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{give: func(call int) *http.Response {
@@ -248,6 +266,7 @@ func TestRetryAfterHeader(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"": 0, "0": 0, "5": 5 * time.Second, "-5": 0, "1.5": 0, "soon": 0, "99999999999999999999": 0,
 		"Mon, 30 Nov 2026 12:00:09 GMT": 9 * time.Second, "Mon, 30 Nov 2026 11:00:00 GMT": 0,
+		"2147483647": mostAfter, "Fri, 31 Dec 9999 23:59:59 GMT": mostAfter,
 	} {
 		if got := retryAfter(header, now); got != want {
 			t.Errorf("%q: got %v, want %v", header, got, want)

@@ -118,6 +118,8 @@ func (h *house) env(role, tmp string) []string {
 		"ROWMILL_MYSQL_DSN="+dsn(via("sql")), "ROWMILL_ADMIN_ADDR=127.0.0.1:0", "ROWMILL_GATEWAY_ADDR=127.0.0.1:0", "ROWMILL_RESERVATIONS_ADDR=127.0.0.1:0",
 		"ROWMILL_LEASE="+lease.String(), "ROWMILL_SWEEP_EVERY=200ms", "ROWMILL_REPORT_EVERY=100ms", "ROWMILL_MAX_FAILURES="+strconv.Itoa(maxFailures),
 		"ROWMILL_FILES_EVERY=500ms", "ROWMILL_FILES_AGE=3s", "ROWMILL_API_TIMEOUT=1s", "ROWMILL_TABLE_TIMEOUT=1s", "ROWMILL_DRAIN_TIMEOUT=2s",
+		// Whole exports are made in segments and by both workers, filtered ones in one go.
+		"ROWMILL_RESUME_ROWS="+strconv.Itoa(h.pageSize*pages/2), "ROWMILL_SPREAD_ROWS="+strconv.Itoa(h.pageSize*pages*2/3),
 		"ROWMILL_SMALL_ROWS="+strconv.Itoa(h.pageSize*pages*2/3), "ROWMILL_RETENTION=3m", "ROWMILL_PAGE_SIZE="+strconv.Itoa(h.pageSize), "ROWMILL_FETCH_SLOTS=1", "ROWMILL_FETCH_MAX=1",
 		"ROWMILL_MAX_JOBS_PER_USER=0", "ROWMILL_RATE_PER_SECOND=0", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test")
 	if role == "reservations" {
