@@ -51,9 +51,12 @@ func (r *record) count() (n int) {
 func (r *record) markdown(seed uint64, violations []string) string {
 	var b strings.Builder
 	slices.Sort(r.recoveries)
-	fmt.Fprintf(&b, "Seed %d: %d faults in %d rounds over %d exports: %d succeeded, %d failed in words %v, %d canceled as asked. Violations: %d.\n",
+	fmt.Fprintf(&b, "Seed %d: %d faults in %d rounds over %d exports: %d succeeded, %d failed in words, %d canceled as asked. Violations: %d.\n",
 		seed, r.count(), r.rounds, r.exports[export.Succeeded]+r.exports[export.Failed]+r.exports[export.Canceled],
-		r.exports[export.Succeeded], r.exports[export.Failed], r.failures, r.exports[export.Canceled], len(violations))
+		r.exports[export.Succeeded], r.exports[export.Failed], r.exports[export.Canceled], len(violations))
+	if len(r.failures) > 0 {
+		fmt.Fprintf(&b, "Failed as: %v.\n", r.failures)
+	}
 	if n := len(r.recoveries); n > 0 {
 		fmt.Fprintf(&b, "From a round's last fault to its last job's end: %s in the median, %s at most.\n", round(r.recoveries[n/2]), round(r.recoveries[n-1]))
 	}
