@@ -81,11 +81,12 @@ func (c *campaign) stored(ctx context.Context, t *testing.T, o *ordered) (id str
 	return id
 }
 
-// running waits until the job has written rows, and has not ended.
+// running waits until the job's rows are fetched, and it has not ended. Rows that are
+// written would tell too late: workers that share a job write most of them at its end.
 func (c *campaign) running(ctx context.Context, t *testing.T, id string) {
 	t.Helper()
 	must(t, until(ctx, func() error {
-		at, err := c.texts(ctx, "SELECT 1 FROM rowmill.export_jobs WHERE id = ? AND status = 'running' AND rows_written > 0", id)
+		at, err := c.texts(ctx, "SELECT 1 FROM rowmill.export_jobs WHERE id = ? AND status = 'running' AND phase = 'fetch'", id)
 		if err == nil && len(at) == 0 {
 			err = errors.New("the job does not run")
 		}
