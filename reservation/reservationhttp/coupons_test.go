@@ -151,3 +151,16 @@ func TestCouponPricesFailInWords(t *testing.T) {
 		t.Errorf("without a token: %d", res.StatusCode)
 	}
 }
+
+func TestCouponPricesAreCountedAsCalls(t *testing.T) {
+	answered := make(chan string, 1)
+	server := httptest.NewServer(NewServer(Config{
+		Store: &fakeStore{}, Coupons: new(fakeCoupons), Token: testToken, Logger: slog.New(slog.DiscardHandler),
+		Answered: func(operation string, status int, _ time.Duration) { answered <- fmt.Sprint(operation, " ", status) },
+	}))
+	defer server.Close()
+	_, _ = post(t, server.URL+pathCoupons, `{"user":"kim@example.com","products":[{"id":1,"price":"120.00","currency":"EUR"}]}`)
+	if got := <-answered; got != "reservations-coupon-prices 200" {
+		t.Errorf("counted: %s", got)
+	}
+}

@@ -19,7 +19,7 @@ type Called func(call, outcome string, took time.Duration)
 
 // calls names the paths for those who watch.
 var calls = map[string]string{
-	pathSnapshot: "snapshot", pathBatch: "batch", pathList: "list", pathFields: "fields", pathLive: "livez",
+	pathSnapshot: "snapshot", pathBatch: "batch", pathList: "list", pathFields: "fields", pathCoupons: "coupon-prices", pathLive: "livez",
 }
 
 // observe begins the span of a try and gives what ends it.
