@@ -87,7 +87,7 @@ func TestAChangeThatCannotBeMadeChangesNothing(t *testing.T) {
 func TestAChangeIsAnsweredAtOnceByEveryProcess(t *testing.T) {
 	s, url := newStore(), testdb.Redis(t)
 	process := func() *home.Service {
-		return open(t, s, func(c *home.Config) { c.RedisURL, c.FirstTTL, c.SecondTTL = url, time.Hour, time.Hour })
+		return open(t, s, func(c *home.Config) { c.Redis, c.FirstTTL, c.SecondTTL = connect(t, url), time.Hour, time.Hour })
 	}
 	one, two := process(), process()
 	if diff := cmp.Diff(board(t, one), board(t, two)); diff != "" {
@@ -125,7 +125,7 @@ func TestAChangeThatFailsIsLookedUpAnew(t *testing.T) {
 
 func TestAChangeStandsThoughRedisIsAway(t *testing.T) {
 	server, s := testdb.NewRedisServer(t), newStore()
-	service := open(t, s, func(c *home.Config) { c.RedisURL, c.FirstTTL = server.URL(), time.Hour })
+	service := open(t, s, func(c *home.Config) { c.Redis, c.FirstTTL = connect(t, server.URL()), time.Hour })
 	board(t, service)
 	server.Stop()
 	if _, err := service.Change(t.Context(), good(), approved); err != nil {

@@ -162,11 +162,7 @@ func open(t *testing.T, s *store, change func(*home.Config)) *home.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(service.Close)
 	return service
 }
 
@@ -194,4 +190,14 @@ func await(t *testing.T, what string, is func() bool) (took time.Duration) {
 		}
 	}
 	return time.Since(began)
+}
+
+func connect(t *testing.T, url string) cache.Client {
+	t.Helper()
+	client, err := cache.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() }) // the service has closed before
+	return client
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -18,9 +17,10 @@ type Config struct {
 	Store  Store
 	Editor Editor // nil: the board cannot be changed
 
-	// RedisURL is where processes share the structure, redis://[user:password@]host:port[/db].
-	// Default "": each has its own, and does not hear of another's changes.
-	RedisURL string
+	// Redis is where processes share the structure, a client as the cache asks for, which
+	// the caller closes after the Service. Default nil: each process has a structure of its own, and does not
+	// hear of another's changes.
+	Redis cache.Client
 	// FirstTTL and SecondTTL are how long a copy of the structure is fresh in the
 	// process and in Redis. Default 5 s and 60 s.
 	FirstTTL, SecondTTL time.Duration
@@ -58,9 +58,8 @@ func (c Config) withDefaults() Config {
 // Service gives the board and changes it. It is safe for concurrent use, and has to
 // be closed.
 type Service struct {
-	cfg   Config
-	kept  *cache.Cache[string, structure]
-	redis io.Closer // nil: there is none
+	cfg  Config
+	kept *cache.Cache[string, structure]
 }
 
 // boardKey is the one key of the cache.
@@ -86,35 +85,16 @@ func New(cfg Config) (*Service, error) {
 		FirstTTL: cfg.FirstTTL, SecondTTL: cfg.SecondTTL, LoadLimit: cfg.Limit, LockFor: min(lockFor, cfg.Limit),
 		Observe: cfg.Observe, Log: cfg.Logger, // its clock is of its own: a day that is set by hand must not age copies
 	}
-	if cfg.RedisURL != "" {
-		client, err := cache.Connect(cfg.RedisURL)
-		if err != nil {
-			return nil, fmt.Errorf("home config: %w", err)
-		}
-		c.Redis, s.redis = client, client
-	}
+	c.Redis = cfg.Redis
 	var err error
 	if s.kept, err = cache.New(c); err != nil {
-		return nil, errors.Join(fmt.Errorf("home config: %w", err), s.closeRedis())
+		return nil, fmt.Errorf("home config: %w", err)
 	}
 	return s, nil
 }
 
 // Close ends what goes on in the background and waits for it.
-func (s *Service) Close() error {
-	s.kept.Close()
-	return s.closeRedis()
-}
-
-func (s *Service) closeRedis() error {
-	if s.redis == nil {
-		return nil
-	}
-	if err := s.redis.Close(); err != nil {
-		return fmt.Errorf("close the home board's Redis: %w", err)
-	}
-	return nil
-}
+func (s *Service) Close() { s.kept.Close() }
 
 // Today gives midnight UTC of the day that it is where the Config says.
 func (s *Service) Today() time.Time {

@@ -112,7 +112,7 @@ func TestAHundredColdCallersOfFourProcessesCauseOneLoad(t *testing.T) {
 	answers := make(chan error, callers)
 	var services []*home.Service
 	for range processes {
-		services = append(services, open(t, s, func(c *home.Config) { c.RedisURL, c.Observe = url, told.add }))
+		services = append(services, open(t, s, func(c *home.Config) { c.Redis, c.Observe = connect(t, url), told.add }))
 	}
 	for _, service := range services {
 		for range callers / processes {
@@ -142,7 +142,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	var services []*home.Service
 	for i := range told {
 		services = append(services, open(t, s, func(c *home.Config) {
-			c.RedisURL, c.Observe = server.URL(), told[i].add
+			c.Redis, c.Observe = connect(t, server.URL()), told[i].add
 			c.FirstTTL, c.Limit = time.Millisecond, 5*time.Second
 		}))
 	}
@@ -152,7 +152,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 		}
 	}
 	server.Stop()
-	cold := open(t, s, func(c *home.Config) { c.RedisURL, c.Limit = server.URL(), 5*time.Second })
+	cold := open(t, s, func(c *home.Config) { c.Redis, c.Limit = connect(t, server.URL()), 5*time.Second })
 	if diff := cmp.Diff(shown, board(t, cold)); diff != "" {
 		t.Errorf("a process that starts without Redis (-want +got):\n%s", diff)
 	}
@@ -183,7 +183,7 @@ func TestASilentRedisHoldsNobodyUp(t *testing.T) {
 	}
 	told := &events{}
 	service := open(t, newStore(), func(c *home.Config) {
-		c.RedisURL, c.Observe, c.Limit = "redis://"+silent.Addr().String(), told.add, 10*time.Second
+		c.Redis, c.Observe, c.Limit = connect(t, "redis://"+silent.Addr().String()), told.add, 10*time.Second
 	})
 	if diff := cmp.Diff(shown, board(t, service)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -200,12 +200,12 @@ func TestNewTellsWhatIsMissing(t *testing.T) {
 	for name, c := range map[string]home.Config{
 		"no store":       {},
 		"a negative TTL": {Store: newStore(), FirstTTL: -1},
-		"no Redis URL":   {Store: newStore(), RedisURL: "http://x"},
 		"limit":          {Store: newStore(), Limit: -1},
-		"TTL with Redis": {Store: newStore(), RedisURL: "redis://127.0.0.1:1", SecondTTL: -1},
+		"TTL with Redis": {Store: newStore(), Redis: connect(t, "redis://127.0.0.1:1"), SecondTTL: -1},
 	} {
 		if s, err := home.New(c); err == nil {
-			t.Errorf("%s: no error, %v", name, s.Close())
+			s.Close()
+			t.Errorf("%s: no error", name)
 		}
 	}
 }

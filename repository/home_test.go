@@ -43,11 +43,7 @@ func boardOf(t testing.TB, db *DB, now *time.Time) *home.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(s.Close)
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"rowmill/ingest"
 	"rowmill/internal/cache"
 	"rowmill/internal/fault"
+	"rowmill/jobs"
 	"rowmill/repository"
 )
 
@@ -19,17 +20,27 @@ func (a *app) openHome() (*home.Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("time zone of the home board: %w", err)
 	}
+	var shared cache.Client
+	if a.cfg.RedisURL != "" {
+		if shared, err = jobs.OpenRedis(a.cfg.RedisURL, homeRedisTimeout); err != nil {
+			return nil, err
+		}
+		a.onClose(shared.Close)
+	}
 	store := repository.NewHome(a.db)
 	board, err := home.New(home.Config{
-		Store: store, Editor: store, RedisURL: a.cfg.RedisURL, FirstTTL: a.cfg.HomeL1TTL, SecondTTL: a.cfg.HomeL2TTL,
+		Store: store, Editor: store, Redis: shared, FirstTTL: a.cfg.HomeL1TTL, SecondTTL: a.cfg.HomeL2TTL,
 		Location: location, Observe: func(e cache.Event) { a.metrics.CacheEvent(e.String()) }, Logger: a.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.onClose(board.Close)
+	a.onClose(func() error { board.Close(); return nil })
 	return board, nil
 }
+
+// homeRedisTimeout bounds what the cache's own limit of a call does not, as a dial.
+const homeRedisTimeout = time.Second
 
 // boardStore is where an import goes.
 type boardStore interface {

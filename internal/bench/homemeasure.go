@@ -45,13 +45,17 @@ func (b *homeBench) rungs() []homeRung {
 		{"+ one batch of each kind (IN), whole rows", of(wholeBatches{tables, homeMoment})},
 		{"+ only what is needed, sums in SQL: the product's origin", of(origin)},
 		{"+ copies of the structure in two tiers: the product", func(hits *homeHits) (boards, func() error, error) {
+			shared, err := cache.Connect(b.cfg.RedisURL)
+			if err != nil {
+				return nil, nil, fmt.Errorf("--redis-url: %w", err)
+			}
 			s, err := home.New(home.Config{
-				Store: store, RedisURL: b.cfg.RedisURL, Limit: homeLimit, Now: func() time.Time { return homeMoment }, Observe: hits.observe,
+				Store: store, Redis: shared, Limit: homeLimit, Now: func() time.Time { return homeMoment }, Observe: hits.observe,
 			})
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, errors.Join(err, shared.Close())
 			}
-			return s, s.Close, nil
+			return s, func() error { s.Close(); return shared.Close() }, nil
 		}},
 	}
 }

@@ -67,11 +67,7 @@ func rungsAt(t *testing.T, db *database, moment *time.Time) []boards {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := product.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(product.Close)
 	return []boards{
 		perSection{tables, *moment, 1}, perSection{tables, *moment, 3}, wholeBatches{tables, *moment},
 		boardFunc(func(ctx context.Context, day time.Time) (home.Board, error) {

@@ -98,10 +98,13 @@ func JSON[V any]() Values[V] {
 	}
 }
 
+// Client is a client of a Redis, of Sentinel's or of a Cluster.
+type Client = redis.UniversalClient
+
 // Connect gives a client of one Redis, as a cache needs it. A client that is made
 // otherwise needs ContextTimeoutEnabled, or a call would last as long as the
 // client's own, longer limits.
-func Connect(url string) (redis.UniversalClient, error) {
+func Connect(url string) (Client, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, errors.New("the cache's Redis has no Redis URL") // the cause may quote a password
