@@ -3,6 +3,9 @@ package bench
 import (
 	"fmt"
 	"io"
+	"runtime"
+
+	"rowmill/ingest"
 )
 
 // HomeReport is what a bench of the home board found. Its JSON is for other programs:
@@ -48,6 +51,25 @@ type HomeStep struct {
 
 	TimesHeld  float64 `json:"times_held"`  // of the first rung's rate
 	BytesSaved float64 `json:"bytes_saved"` // of the first rung's, 1 is all
+}
+
+func (b *homeBench) newReport() HomeReport {
+	r := HomeReport{
+		Sections: ingest.HomeSections, Items: ingest.HomeItems, Products: ingest.HomeProducts, AnswerBytes: len(b.want), RTTMillis: millis(b.cfg.RTT),
+		StepSeconds: b.cfg.Step.Seconds(), Database: "mysql", ServerCPU: b.server != nil, Go: runtime.Version(), Cores: runtime.GOMAXPROCS(0),
+	}
+	if b.db.mine {
+		r.Database = "sqlite"
+	}
+	return r
+}
+
+// times gives how many times more b is than a; 0 if that is not known.
+func times(a, b float64) float64 {
+	if a == 0 {
+		return 0
+	}
+	return b / a
 }
 
 // finish works out what follows from what was measured.

@@ -74,7 +74,9 @@ func rungsAt(t *testing.T, db *database, moment *time.Time) []boards {
 	})
 	return []boards{
 		perSection{tables, *moment, 1}, perSection{tables, *moment, 3}, wholeBatches{tables, *moment},
-		boardFunc(func(ctx context.Context, day time.Time) (home.Board, error) { return home.Read(ctx, store, *moment, day) }),
+		boardFunc(func(ctx context.Context, day time.Time) (home.Board, error) {
+			return home.Read(ctx, store, *moment, day)
+		}),
 		product,
 	}
 }

@@ -64,9 +64,9 @@ func TestRowsWeighWhatMySQLSends(t *testing.T) {
 			t.Fatal(err)
 		}
 		db.line.weigh.Store(false)
-		weighed, real := db.line.received.Load()-received, sent()-before-alone
-		if over := real - weighed; weighed < 1000 || over < 0 || over > 1000 {
-			t.Errorf("weighed %d bytes, the server sent %d: %s", weighed, real, query)
+		weighed, theirs := db.line.received.Load()-received, sent()-before-alone
+		if over := theirs - weighed; weighed < 1000 || over < 0 || over > 1000 {
+			t.Errorf("weighed %d bytes, the server sent %d: %s", weighed, theirs, query)
 		}
 	}
 	received := db.line.received.Load()
