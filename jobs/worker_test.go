@@ -192,8 +192,9 @@ func TestTheSameAttemptIsSentTwiceAndRunsOnce(t *testing.T) {
 func (h *house) enqueueAndAwait(t *testing.T, id string) {
 	t.Helper()
 	j := job(id, export.QueueSmall)
+	stored := j // the late ticket may run it at once
 	h.board.mu.Lock()
-	h.board.jobs[id] = &j
+	h.board.jobs[id] = &stored
 	h.board.mu.Unlock()
 	h.enqueue(t, j)
 	h.board.await(t, id, status(export.Succeeded))
