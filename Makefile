@@ -25,7 +25,7 @@ run: build ## build and run the demo: everything in one process, with sample dat
 
 test: ## run all tests, with the race detector, on a throw-away MariaDB and Redis, after a short fuzz run; PKG=./export/... runs some
 	test/fuzz.sh $(GO) 10000x $(PKG)
-	test/with-servers.sh $(GO) test -race -count=1 -timeout=15m $(PKG)
+	test/with-servers.sh $(GO) test -race -count=1 -timeout=18m $(PKG)
 
 chaos: ## run exports under at least CHAOS_FAULTS (300) faults drawn from CHAOS_SEED (the time); the same seed gives the same faults
 	test/with-servers.sh $(GO) test -tags=chaos -count=1 -timeout=6h -v -run='^TestChaosLong$$' ./test/chaos \
