@@ -90,5 +90,7 @@ func TestThePicturesOfTheDocumentation(t *testing.T) {
 	goBy(p, "nav a[href='/reservations']")
 	goBy(p, "tbody .open a")
 	take("detail")
+	goBy(p, "nav a[href='/home']")
+	take("home")
 	b.gate.release()
 }
