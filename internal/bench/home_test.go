@@ -136,6 +136,9 @@ func TestWhatAHomeConfigMayNotBe(t *testing.T) {
 		{func(c *HomeConfig) { c.Finer = 21 }, "--finer: 21 is not between 0 and 20"},
 		{func(c *HomeConfig) { c.Tries = 0 }, "--tries: 0 is not between 1 and 10"},
 		{func(c *HomeConfig) { c.Parallel = 0 }, "--parallel: 0 is not between 1 and 256"},
+		{func(c *HomeConfig) { c.Start, c.Most = MaxLoad+1, MaxLoad+1 }, "--start: 100001 is not between 1 and 100000\n--most: 100001 is not between 100001 and 100000"},
+		{func(c *HomeConfig) { c.Tries, c.Parallel = 11, 257 }, "--tries: 11 is not between 1 and 10\n--parallel: 257 is not between 1 and 256"},
+		{func(c *HomeConfig) { c.Finer, c.RTT = -1, 11*time.Second }, "--finer: -1 is not between 0 and 20\n--rtt: 11s is not between 0s and 10s"},
 		{func(c *HomeConfig) { c.Steady = 0 }, "--steady: 0s is not between 1ns and 10m0s"},
 		{func(c *HomeConfig) { c.Step, c.RTT = time.Hour, -1 }, "--step: 1h0m0s is not between 1ns and 10m0s\n--rtt: -1ns is not between 0s and 10s"},
 	}
@@ -144,6 +147,14 @@ func TestWhatAHomeConfigMayNotBe(t *testing.T) {
 		test.change(&c)
 		if _, err := Home(t.Context(), c, quiet); err == nil || err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+	for _, c := range []HomeConfig{
+		{Start: 1, Most: 1, Steady: 1, Step: 1, Tries: 1, Parallel: 1},
+		{Start: MaxLoad, Most: MaxLoad, Steady: MaxStep, Step: MaxStep, Finer: 20, Tries: 10, Parallel: 256, RTT: MaxDelay},
+	} {
+		if err := c.Validate(); err != nil {
+			t.Errorf("%+v, which is at its bounds: %v", c, err)
 		}
 	}
 }
@@ -171,6 +182,7 @@ func TestTheHomeHandler(t *testing.T) {
 			}
 			return board, test.fail
 		})}
+		h.limit.Store(int64(time.Hour))
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(test.ctx, http.MethodGet, "/", nil))
 		if got := judgeBy([]byte(want))(w.Code, w.Body.Bytes()); got != test.want {

@@ -50,7 +50,7 @@ func (b *homeBench) rungs() []homeRung {
 				return nil, nil, fmt.Errorf("--redis-url: %w", err)
 			}
 			s, err := home.New(home.Config{
-				Store: store, Redis: shared, Limit: homeLimit, Now: func() time.Time { return homeMoment }, Observe: hits.observe,
+				Store: store, Redis: shared, Limit: homePatience, Now: func() time.Time { return homeMoment }, Observe: hits.observe,
 			})
 			if err != nil {
 				return nil, nil, errors.Join(err, shared.Close())
@@ -69,6 +69,7 @@ func (b *homeBench) measure(ctx context.Context, rung homeRung) (step HomeStep, 
 		return HomeStep{}, err
 	}
 	handler := &homeHandler{boards: asked, day: homeDay}
+	handler.limit.Store(int64(homePatience))
 	server, err := serveAPI(ctx, handler, 0, pause)
 	if err != nil {
 		return HomeStep{}, errors.Join(err, closing())
@@ -84,6 +85,7 @@ func (b *homeBench) measure(ctx context.Context, rung homeRung) (step HomeStep, 
 		return HomeStep{}, err
 	}
 	if b.cfg.Load {
+		handler.limit.Store(int64(homeLimit)) // the product's too, whose own is longer here
 		err = b.load(ctx, t, &step)
 	}
 	step.FromCopies, step.FromOrigin = hits.copies.Load(), hits.origin.Load()
